@@ -1,0 +1,108 @@
+"""The data files and delete files that a snapshot shows of a table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.tables import CatalogTables, optional, visible
+from quacklake.catalog.view import TableEntry
+from quacklake.plan.scan import DeleteFile, MappedName, ScanFile
+from quacklake.storage.paths import join
+
+
+def load_files(
+    connection: sa.Connection,
+    tables: CatalogTables,
+    backend: Backend,
+    entry: TableEntry,
+    snapshot_id: int,
+    condition: sa.ColumnElement[bool] | None = None,
+) -> tuple[ScanFile, ...]:
+    """The files of a table with all that belongs to them, those only for which the condition holds."""
+    files = tables.data_file
+    query = sa.select(
+        files, optional(files, "mapping_id"), optional(files, "partial_max")
+    ).where(files.c.table_id == entry.table_id, visible(files, snapshot_id))
+    if condition is not None:
+        query = query.where(condition)
+    rows = connection.execute(query.order_by(files.c.data_file_id)).all()
+    mappings = _load_mappings(connection, tables, {row.mapping_id for row in rows if row.mapping_id is not None})
+    deletes = _load_delete_files(connection, tables, entry, snapshot_id)
+    positions = _load_deleted_positions(connection, tables, backend, entry.table_id, snapshot_id)
+    return tuple(
+        ScanFile(
+            file_id=row.data_file_id,
+            path=join(entry.path, row.path, row.path_is_relative),
+            record_count=row.record_count,
+            size=row.file_size_bytes,
+            begin_snapshot=row.begin_snapshot,
+            footer_size=row.footer_size,
+            row_id_start=row.row_id_start,
+            partial_max=row.partial_max,
+            encryption_key=row.encryption_key,
+            mapping=mappings.get(row.mapping_id),
+            delete_files=tuple(deletes.get(row.data_file_id, ())),
+            deleted_positions=tuple(positions.get(row.data_file_id, ())),
+            partition_id=row.partition_id,
+        )
+        for row in rows
+    )
+
+
+def _load_mappings(
+    connection: sa.Connection, tables: CatalogTables, ids: set[int]
+) -> dict[int | None, tuple[MappedName, ...]]:
+    if not ids:
+        return {}
+    table = tables.name_mapping
+    below: dict[tuple[int, int | None], list[sa.Row[Any]]] = defaultdict(list)
+    query = sa.select(table, optional(table, "is_partition")).where(table.c.mapping_id.in_(sorted(ids)))
+    for row in connection.execute(query.order_by(table.c.mapping_id, table.c.column_id)):
+        below[row.mapping_id, row.parent_column].append(row)
+
+    def build(mapping_id: int, parent: int | None) -> tuple[MappedName, ...]:
+        return tuple(
+            MappedName(row.source_name, row.target_field_id, bool(row.is_partition), build(mapping_id, row.column_id))
+            for row in below.get((mapping_id, parent), ())
+        )
+
+    return {mapping_id: build(mapping_id, None) for mapping_id in ids}
+
+
+def _load_delete_files(
+    connection: sa.Connection, tables: CatalogTables, entry: TableEntry, snapshot_id: int
+) -> dict[int, list[DeleteFile]]:
+    table = tables.delete_file
+    found: dict[int, list[DeleteFile]] = defaultdict(list)
+    query = sa.select(table).where(table.c.table_id == entry.table_id, visible(table, snapshot_id))
+    for row in connection.execute(query.order_by(table.c.delete_file_id)):
+        found[row.data_file_id].append(
+            DeleteFile(
+                path=join(entry.path, row.path, row.path_is_relative),
+                format="puffin" if (row.format or "parquet").lower() == "puffin" else "parquet",
+                encryption_key=row.encryption_key,
+                count=row.delete_count,
+                file_id=row.delete_file_id,
+                begin_snapshot=row.begin_snapshot,
+                size=row.file_size_bytes,
+            )
+        )
+    return found
+
+
+def _load_deleted_positions(
+    connection: sa.Connection, tables: CatalogTables, backend: Backend, table_id: int, snapshot_id: int
+) -> dict[int, list[int]]:
+    # Nothing registers this table: it is made with the first inlined delete.
+    name = f"ducklake_inlined_delete_{table_id}"
+    found: dict[int, list[int]] = defaultdict(list)
+    if backend.has_table(connection, name):
+        table = sa.table(name, sa.column("file_id"), sa.column("row_id"), sa.column("begin_snapshot"), schema=tables.sql_schema)
+        query = sa.select(table.c.file_id, table.c.row_id).where(table.c.begin_snapshot <= snapshot_id)
+        for file_id, row_id in connection.execute(query.order_by(table.c.file_id, table.c.row_id)):
+            found[file_id].append(row_id)
+    return found

@@ -1,0 +1,109 @@
+"""A query of one table, run when its rows are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from quacklake.catalog.load import At
+from quacklake.errors import InvalidInputError
+from quacklake.names import TableName
+from quacklake.plan.scan import ScanFile, ScanPlan
+from quacklake.predicates import Predicate, parse_predicate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from quacklake.session import Session
+
+
+class Scan:
+    """Columns and rows of a table at a snapshot. Every way out plans anew."""
+
+    def __init__(
+        self,
+        session: Session,
+        name: TableName,
+        columns: Sequence[str] | None,
+        where: str | None,
+        limit: int | None,
+        at: At,
+        row_ids: bool,
+    ) -> None:
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+            raise InvalidInputError(f"limit={limit!r} is not a number of rows", hint="give 0 or more")
+        if isinstance(columns, str):
+            raise InvalidInputError(f"columns={columns!r} is one text", hint=f"give a list: [{columns!r}]")
+        self._session = session
+        self._name = name
+        self._columns = columns
+        self._where = where
+        self._limit = limit
+        self._at = at
+        self._row_ids = row_ids
+
+    def plan(self) -> ScanPlan:
+        """What an engine would run: which files, which columns, which deletes."""
+        catalog = self._session._catalog
+        predicate: Predicate | None = None
+        if self._where is not None:
+            entry = catalog.view(self._at, only=self._name).table(self._name)
+            predicate = parse_predicate(self._where, entry.schema)
+        contents = catalog.contents(self._name, self._at, predicate)
+        schema = contents.entry.schema
+        chosen = schema.columns if self._columns is None else tuple(schema.column(name) for name in self._columns)
+        return ScanPlan(
+            table=str(contents.entry.name),
+            snapshot_id=contents.snapshot.snapshot_id,
+            schema=schema,
+            columns=chosen,
+            files=contents.files,
+            inlined=contents.inlined,
+            where=predicate,
+            limit=self._limit,
+            row_ids=self._row_ids,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        reader: pa.RecordBatchReader = self._session._engine("local").read(self.plan())
+        return reader.read_all()
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows as a stream of Arrow batches, in bounded memory."""
+        yield from self._session._engine("local").read(self.plan())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a Polars frame."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.to_arrow())
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def to_spark(self) -> DataFrame:
+        """The rows as a Spark DataFrame."""
+        frame: DataFrame = self._session._engine("spark").read(self.plan())
+        return frame
+
+    def count(self) -> int:
+        """How many rows there are, on the session's engine."""
+        found: int = self._session._engine().count(self.plan())
+        return found
+
+    def files(self) -> list[ScanFile]:
+        """The data files that the scan would read."""
+        return list(self.plan().files)
+
+    def explain(self) -> str:
+        """The plan in words: how many files are read and why the others are not."""
+        from quacklake.plan.explain import explain
+
+        return explain(self.plan())

@@ -1,0 +1,188 @@
+"""The front door: a URL becomes a session that holds one lake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from quacklake.catalog.lake import Catalog
+from quacklake.catalog.load import At
+from quacklake.catalog.open import open_catalog
+from quacklake.catalog.view import Option, Snapshot
+from quacklake.engine.protocol import Engine
+from quacklake.errors import InvalidInputError
+from quacklake.names import TableName, fold
+from quacklake.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EngineName = Literal["spark", "local"]
+
+
+def connect(
+    url: str | Path,
+    data_path: str | Path | None = None,
+    *,
+    catalog: str | None = None,
+    metadata_schema: str | None = None,
+    engine: EngineName = "spark",
+    spark: SparkSession | None = None,
+    at: At = None,
+    read_only: bool = False,
+    create: bool = True,
+    encrypted: bool = False,
+    override_data_path: bool = False,
+    migrate: bool = False,
+    inline_rows: int | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> Session:
+    """Open a lake, or make it when it is not there.
+
+    Args:
+        url: `sqlite:///f`, `duckdb:///f`, `postgresql://u:p@h/db`, `mysql://u:p@h/db`, a bare path, or
+            `ducklake:…` as DuckDB spells it.
+        data_path: Where the files go. Beside the catalog for catalogs that are files; others need it once.
+        catalog: The tenant, in a database shared by many.
+        metadata_schema: The SQL schema (PostgreSQL) or database (MySQL) that holds the metadata tables.
+        engine: What runs queries that bring no data of their own.
+        spark: The Spark session to use; else the active one; else one is started when first needed.
+        at: A snapshot id or a moment: the whole session reads as of then, and only reads.
+        read_only: Refuse to write.
+        create: Make the lake when the database holds none.
+        encrypted: Encrypt the files of a lake that is made now.
+        override_data_path: Use `data_path` for this session though the lake says otherwise.
+        migrate: Upgrade a lake of an older version of the format. Never done without being asked.
+        inline_rows: Writes of at most so many rows go into the catalog, where the lake does not say otherwise.
+        storage_options: Credentials and endpoints for the object store, as obstore names them.
+    """
+    if engine not in ("spark", "local"):
+        raise InvalidInputError(f"there is no engine {engine!r}", hint="choose 'spark' or 'local'")
+    opened = open_catalog(
+        str(url),
+        data_path=None if data_path is None else str(data_path),
+        metadata_schema=metadata_schema,
+        create=create and not read_only and at is None,
+        encrypted=encrypted,
+        override_data_path=override_data_path,
+        migrate=migrate,
+        read_only=read_only or at is not None,
+    )
+    return Session(
+        opened,
+        engine=engine,
+        spark=spark,
+        at=at,
+        read_only=read_only,
+        inline_rows=inline_rows,
+        storage_options=storage_options,
+    )
+
+
+class Session:
+    """One lake, open. Use it as a context manager, or close it."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        engine: EngineName,
+        spark: SparkSession | None,
+        at: At,
+        read_only: bool,
+        inline_rows: int | None,
+        storage_options: Mapping[str, str] | None,
+    ) -> None:
+        self._catalog = catalog
+        self._engine_name: EngineName = engine
+        self._given_spark = spark
+        # A moment is looked up once, so that every read of the session sees the same snapshot.
+        self._at: At = catalog.snapshot(at).snapshot_id if isinstance(at, datetime) else at
+        if self._at is not None:
+            catalog.snapshot(self._at)
+        self._read_only = read_only or at is not None
+        self._inline_rows = inline_rows
+        self._storage_options = dict(storage_options or {})
+        self._engines: dict[str, Engine] = {}
+
+    def table(self, name: str, at: At = None) -> Table:
+        """The table of that name, at a snapshot when one is given.
+
+        Raises:
+            NotFoundError: When there is no such table or snapshot.
+        """
+        moment = self._at if at is None else at
+        parsed = TableName.parse(name)
+        entry = self._catalog.view(moment, only=parsed).table(parsed)
+        return Table(self, entry.name, moment, entry)
+
+    def namespaces(self) -> list[str]:
+        """The names of all namespaces."""
+        return [each.name for each in self._catalog.view(self._at).namespaces]
+
+    def tables(self, namespace: str | None = None) -> list[str]:
+        """The names of all tables, or of those in one namespace, as `namespace.table`."""
+        view = self._catalog.view(self._at)
+        wanted = None if namespace is None else fold(view.namespace(namespace).name)
+        return [str(each.name) for each in view.tables if wanted in (None, fold(each.name.namespace))]
+
+    def views(self, namespace: str | None = None) -> list[str]:
+        """The names of all views, or of those in one namespace, as `namespace.view`."""
+        view = self._catalog.view(self._at)
+        wanted = None if namespace is None else fold(view.namespace(namespace).name)
+        return [str(each.name) for each in view.views if wanted in (None, fold(each.name.namespace))]
+
+    def snapshots(self) -> list[Snapshot]:
+        """Every snapshot, oldest first; those after the session's own are not shown."""
+        found = self._catalog.snapshots()
+        return [each for each in found if not isinstance(self._at, int) or each.snapshot_id <= self._at]
+
+    @property
+    def current_snapshot(self) -> int:
+        """The id of the snapshot that the session reads."""
+        return self._catalog.snapshot(self._at).snapshot_id
+
+    def options(self) -> list[Option]:
+        """Every setting of the lake, of its namespaces and of its tables."""
+        return list(self._catalog.options())
+
+    @property
+    def spark(self) -> Any:
+        """The Spark session in use; one is started when there is none."""
+        return self._engine("spark").spark  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        """Let go of the catalog and of what the engines hold. The user's Spark session stays open."""
+        for engine in self._engines.values():
+            engine.close()
+        self._engines.clear()
+        self._catalog.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<quacklake session {self._catalog.backend.display}, data in {self._catalog.data_path}>"
+
+    def _engine(self, name: EngineName | None = None) -> Any:
+        chosen = name or self._engine_name
+        if chosen not in self._engines:
+            self._engines[chosen] = self._start(chosen)
+        return self._engines[chosen]
+
+    def _start(self, name: EngineName) -> Engine:
+        if name == "local":
+            from quacklake.engine.local.engine import LocalEngine
+
+            return LocalEngine(self._storage_options)
+        from quacklake.engine.spark.engine import SparkEngine
+
+        return SparkEngine(self._given_spark, self._storage_options)
