@@ -30,19 +30,33 @@ from quacklake.errors import (
 )
 
 if TYPE_CHECKING:
+    from quacklake.commit.outcome import Commit
+    from quacklake.plan.merge import when_matched, when_not_matched, when_not_matched_by_source
     from quacklake.scan import Scan
     from quacklake.session import Session, connect
     from quacklake.table import Table
+    from quacklake.transaction import Transaction
 
 __version__ = "0.1.0"
 
 # Importing the package loads no driver, no SQL toolkit and no Spark: these names load what they need when used.
-_LAZY = {"connect": "quacklake.session", "Session": "quacklake.session", "Table": "quacklake.table", "Scan": "quacklake.scan"}
+_LAZY = {
+    "Commit": "quacklake.commit.outcome",
+    "Scan": "quacklake.scan",
+    "Session": "quacklake.session",
+    "Table": "quacklake.table",
+    "Transaction": "quacklake.transaction",
+    "connect": "quacklake.session",
+    "when_matched": "quacklake.plan.merge",
+    "when_not_matched": "quacklake.plan.merge",
+    "when_not_matched_by_source": "quacklake.plan.merge",
+}
 
 __all__ = [
     "AlreadyExistsError",
     "AuthError",
     "CatalogError",
+    "Commit",
     "Conflict",
     "ConflictError",
     "DestructiveOperationError",
@@ -57,9 +71,13 @@ __all__ = [
     "Session",
     "StorageError",
     "Table",
+    "Transaction",
     "UnsupportedError",
     "VersionError",
     "connect",
+    "when_matched",
+    "when_not_matched",
+    "when_not_matched_by_source",
 ]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from quacklake.session import Session
+    from quacklake.transaction import Transaction
 
 
 class Scan:
@@ -25,7 +26,7 @@ class Scan:
 
     def __init__(
         self,
-        session: Session,
+        session: Session | Transaction,
         name: TableName,
         columns: Sequence[str] | None,
         where: str | None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +13,7 @@ from quacklake.catalog.lake import Catalog
 from quacklake.catalog.load import At
 from quacklake.catalog.open import open_catalog
 from quacklake.catalog.view import Option, Snapshot
+from quacklake.ddl.verbs import LakeVerbs, OptionVerbs
 from quacklake.engine.protocol import Engine
 from quacklake.errors import InvalidInputError
 from quacklake.names import TableName, fold
@@ -19,6 +21,8 @@ from quacklake.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from quacklake.transaction import Transaction
 
 EngineName = Literal["spark", "local"]
 
@@ -82,7 +86,7 @@ def connect(
     )
 
 
-class Session:
+class Session(LakeVerbs, OptionVerbs):
     """One lake, open. Use it as a context manager, or close it."""
 
     def __init__(
@@ -134,6 +138,27 @@ class Session:
         view = self._catalog.view(self._at)
         wanted = None if namespace is None else fold(view.namespace(namespace).name)
         return [str(each.name) for each in view.views if wanted in (None, fold(each.name.namespace))]
+
+    def transaction(
+        self, message: str | None = None, author: str | None = None, extra: str | None = None
+    ) -> Transaction:
+        """Changes that become one snapshot, or nothing.
+
+        Args:
+            message: What it is for; kept with the snapshot.
+            author: Who does it.
+            extra: Anything else, as text.
+        """
+        from quacklake.transaction import Transaction
+
+        return Transaction(self, message=message, author=author, extra=extra)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Transaction]:
+        from quacklake.transaction import Transaction
+
+        with Transaction(self, is_single=True) as tx:
+            yield tx
 
     def snapshots(self) -> list[Snapshot]:
         """Every snapshot, oldest first; those after the session's own are not shown."""

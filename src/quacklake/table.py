@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from quacklake.catalog.load import At
 from quacklake.catalog.view import TableEntry
+from quacklake.ddl.verbs import TableVerbs
+from quacklake.dml.verbs import DataVerbs
 from quacklake.names import TableName
 from quacklake.scan import Scan
 from quacklake.schema import Schema
@@ -18,12 +20,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from quacklake.session import Session
+    from quacklake.transaction import Transaction
 
 
-class Table:
+class Table(TableVerbs, DataVerbs):
     """One table, at the snapshot it was asked for; without one, always the newest."""
 
-    def __init__(self, session: Session, name: TableName, at: At, entry: TableEntry) -> None:
+    def __init__(self, session: Session | Transaction, name: TableName, at: At, entry: TableEntry) -> None:
         self._session = session
         self._at = at
         self._entry = entry

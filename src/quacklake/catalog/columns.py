@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
 
@@ -46,6 +48,9 @@ class Moment(TypeDecorator[datetime]):
             return dialect.type_descriptor(sa.DateTime())
         return dialect.type_descriptor(sa.TIMESTAMP(timezone=True))
 
+    def column_expression(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+        return _fetched_moment(column)
+
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> Any:
         if value is None:
             return None
@@ -62,9 +67,48 @@ class Moment(TypeDecorator[datetime]):
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
+class _fetched_moment(FunctionElement[Any]):
+    """A moment on its way out: as text from DuckDB, which needs one more package to make a Python value of it."""
+
+    inherit_cache = True
+    type = Moment()
+
+
+@compiles(_fetched_moment)
+def _compile_fetched(element: _fetched_moment, compiler: Any, **kw: Any) -> str:
+    return str(compiler.process(element.clauses, **kw))
+
+
+@compiles(_fetched_moment, "duckdb")
+def _compile_fetched_duckdb(element: _fetched_moment, compiler: Any, **kw: Any) -> str:
+    return f"CAST({compiler.process(element.clauses, **kw)} AS VARCHAR)"
+
+
+class current_moment(FunctionElement[datetime]):
+    """The clock of the catalog database, in the form in which it stores moments."""
+
+    inherit_cache = True
+    type = Moment()
+
+
+@compiles(current_moment)
+def _compile_now(element: current_moment, compiler: Any, **kw: Any) -> str:
+    return "now()"
+
+
+@compiles(current_moment, "mysql")
+def _compile_now_mysql(element: current_moment, compiler: Any, **kw: Any) -> str:
+    return "UTC_TIMESTAMP()"
+
+
+@compiles(current_moment, "sqlite")
+def _compile_now_sqlite(element: current_moment, compiler: Any, **kw: Any) -> str:
+    return "(strftime('%Y-%m-%d %H:%M:%f', 'now') || '+00')"
+
+
 def parse_moment(text: str) -> datetime:
     """Read a timestamp as DuckDB or Python may have written it into a text column."""
-    moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    moment = datetime.fromisoformat(text.strip())
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 

@@ -2,53 +2,139 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.inlined_columns import StoredTable, describe, read_rows
 from quacklake.catalog.load import load_schema
-from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.queries import TABLE
+from quacklake.catalog.tables import CatalogTables, prepared
 from quacklake.catalog.view import TableEntry
+from quacklake.errors import CatalogError
+from quacklake.names import fold
 from quacklake.plan.scan import InlinedRows
+from quacklake.schema import Column
+
+if TYPE_CHECKING:
+    from quacklake.catalog.queries import Query
 
 
 def load_inlined(
-    connection: sa.Connection, tables: CatalogTables, backend: Backend, entry: TableEntry, snapshot_id: int
+    connection: sa.Connection,
+    tables: CatalogTables,
+    backend: Backend,
+    entry: TableEntry,
+    snapshot_id: int,
+    columns: Collection[int] | None = None,
 ) -> tuple[InlinedRows, ...]:
-    """The inlined rows of a table that a snapshot shows, one record per layout they were written under."""
-    registered = tables.inlined_data_tables
-    query = sa.select(registered).where(registered.c.table_id == entry.table_id).order_by(registered.c.schema_version)
+    """The inlined rows of a table that a snapshot shows, one record per layout they were written under.
+
+    Args:
+        connection: To the catalog database.
+        tables: Its tables.
+        backend: Its kind.
+        entry: The table, as it is at the snapshot.
+        snapshot_id: The snapshot.
+        columns: Ids of the top-level columns to read; all without it.
+
+    Raises:
+        CatalogError: When a value or a table of inlined rows cannot be read.
+    """
+    rows = connection.execute(_registered(tables), {"table": entry.table_id}).all()
+    if not rows:
+        return ()
+    layouts = _Layouts(connection, tables, entry, snapshot_id, _load_versions(connection, tables, entry.table_id))
     found = []
-    for row in connection.execute(query).all():
-        layout = _layout_snapshot(connection, tables, entry, row.schema_version)
-        columns = load_schema(connection, tables, entry.table_id, layout).columns
-        source = sa.table(
-            row.table_name,
-            *(sa.column(name) for name in ("row_id", "begin_snapshot", "end_snapshot")),
-            *(sa.column(column.name) for column in columns),
-            schema=tables.sql_schema,
-        )
-        rows = connection.execute(
-            sa.select(source.c.row_id, source.c.begin_snapshot, *(source.c[column.name] for column in columns)).where(
-                source.c.begin_snapshot <= snapshot_id,
-                sa.or_(source.c.end_snapshot.is_(None), source.c.end_snapshot > snapshot_id),
-            ).order_by(source.c.row_id)
-        ).all()
-        if rows:
-            names = ["row_id", "begin_snapshot", *(f"c{column.id}" for column in columns)]
-            values = [pa.array([row[index] for row in rows], pa.int64()) for index in (0, 1)]
-            for index in range(2, len(names)):
-                values.append(pa.array([None if row[index] is None else str(row[index]) for row in rows], pa.string()))
-            found.append(InlinedRows(columns, pa.table(dict(zip(names, values, strict=True)))))
+    for name, version in rows:
+        stored = _describe(connection, tables, backend, entry, name)
+        layout = layouts.find(version, stored)
+        wanted = tuple(column for column in layout if columns is None or column.id in columns)
+        data = read_rows(connection, backend.name, stored, wanted, snapshot_id, str(entry.name))
+        if data.num_rows:
+            found.append(InlinedRows(wanted, data, version))
     return tuple(found)
 
 
-def _layout_snapshot(connection: sa.Connection, tables: CatalogTables, entry: TableEntry, schema_version: int) -> int:
-    """The snapshot at which the table had the layout of that schema version."""
+def _describe(
+    connection: sa.Connection, tables: CatalogTables, backend: Backend, entry: TableEntry, name: str
+) -> StoredTable:
+    try:
+        return describe(connection, name, tables.sql_schema)
+    except sa.exc.DBAPIError as error:
+        if backend.classify(error) != "missing_table":
+            raise
+        raise CatalogError(
+            f"the inlined rows of {entry.name} are gone: there is no table {name}",
+            hint="another client may have flushed them just now; read again",
+        ) from error
+
+
+def _load_versions(connection: sa.Connection, tables: CatalogTables, table_id: int) -> list[tuple[int, int]]:
+    """When the layout of the table changed: pairs of schema version and snapshot."""
+    rows = connection.execute(_layout_changes(tables), {"table": table_id})
+    return [(int(version), int(snapshot_id)) for version, snapshot_id in rows]
+
+
+@prepared
+def _registered(tables: CatalogTables) -> Query:
+    registered = tables.inlined_data_tables
+    return (
+        sa.select(registered.c.table_name, registered.c.schema_version)
+        .where(registered.c.table_id == TABLE)
+        .order_by(registered.c.schema_version)
+    )
+
+
+@prepared
+def _layout_changes(tables: CatalogTables) -> Query:
     versions = tables.schema_versions
-    found = connection.execute(
-        sa.select(sa.func.max(versions.c.begin_snapshot)).where(
-            versions.c.table_id == entry.table_id, versions.c.schema_version <= schema_version
+    return sa.select(versions.c.schema_version, versions.c.begin_snapshot).where(versions.c.table_id == TABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layouts:
+    """The columns that a table had under its schema versions."""
+
+    connection: sa.Connection
+    tables: CatalogTables
+    entry: TableEntry
+    snapshot_id: int
+    versions: list[tuple[int, int]]
+
+    def find(self, version: int, stored: StoredTable) -> tuple[Column, ...]:
+        """The layout of a table of inlined rows: that of its schema version, which its columns must agree with.
+
+        Raises:
+            CatalogError: When no layout of the table has the columns that are stored.
+        """
+        names = sorted(fold(name) for name in stored.column_names)
+        for columns in self._candidates(version):
+            if sorted(fold(column.name) for column in columns) == names:
+                return columns
+        raise CatalogError(
+            f"the columns of {stored.name} are not those of {self.entry.name} at schema version {version}:"
+            f" {', '.join(stored.column_names)}",
+            hint="the catalog is damaged; restore it from a backup",
         )
-    ).scalar()
-    return entry.begin_snapshot if found is None else int(found)
+
+    def _candidates(self, version: int) -> Iterator[tuple[Column, ...]]:
+        # A table of inlined rows that came after the layout has a version of its own that is listed nowhere.
+        begin = max((snapshot for each, snapshot in self.versions if each <= version), default=None)
+        if begin is not None:
+            changed = any(begin < snapshot <= self.snapshot_id for _, snapshot in self.versions)
+            yield self._load(begin) if changed else self.entry.schema.columns
+        snapshots, versions = self.tables.snapshot, self.tables.table
+        for query in (
+            sa.select(sa.func.min(snapshots.c.snapshot_id)).where(snapshots.c.schema_version == version),
+            sa.select(sa.func.min(versions.c.begin_snapshot)).where(versions.c.table_id == self.entry.table_id),
+        ):
+            snapshot_id = self.connection.execute(query).scalar()
+            if snapshot_id is not None:
+                yield self._load(int(snapshot_id))
+
+    def _load(self, snapshot_id: int) -> tuple[Column, ...]:
+        return load_schema(self.connection, self.tables, self.entry.table_id, snapshot_id).columns

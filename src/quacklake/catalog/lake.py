@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.files import load_files
 from quacklake.catalog.inlined import load_inlined
-from quacklake.catalog.load import At, load_options, load_snapshot, load_snapshots, load_view
+from quacklake.catalog.legacy import cut_split_files
+from quacklake.catalog.load import At, load_entry, load_options, load_snapshot, load_snapshots, load_view
 from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.version import check_writable
 from quacklake.catalog.view import CatalogView, Option, Snapshot, TableEntry
-from quacklake.names import TableName
+from quacklake.errors import CatalogError
+from quacklake.names import TableName, fold
 from quacklake.plan.scan import InlinedRows, ScanFile
 from quacklake.predicates import Predicate
+
+T = TypeVar("T")
+
+REMEMBERED = 512
+"""How many tables at a snapshot an open catalog remembers."""
+
+_WORTH_A_RETRY = ("serialization", "deadlock", "missing_table", "lost")
+_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,57 +43,106 @@ class TableContents:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """An open catalog. Holds no state of the lake: every call asks the database."""
+    """An open catalog.
+
+    Every call asks the database for the newest state. What is remembered is how a table looked at a snapshot,
+    for that never changes; its files do (a merge replaces them), and so do settings.
+    """
 
     backend: Backend
     tables: CatalogTables
     data_path: str
-    """Where the lake's files are, with a slash at the end."""
+    """Where the lake's files are: absolute or a URL, with a slash at the end."""
     version: str
     encrypted: bool = False
+    _known: dict[tuple[Snapshot, str, str], CatalogView] = field(default_factory=dict, repr=False, compare=False)
 
     def snapshot(self, at: At = None) -> Snapshot:
         """The snapshot of that id or moment; the newest without one."""
-        with self.backend.read() as connection:
-            return load_snapshot(connection, self.tables, at)
+        return self._read(lambda connection: load_snapshot(connection, self.tables, at))
 
     def snapshots(self) -> list[Snapshot]:
         """Every snapshot, oldest first."""
-        with self.backend.read() as connection:
-            return load_snapshots(connection, self.tables)
+        return self._read(lambda connection: load_snapshots(connection, self.tables))
 
     def options(self) -> tuple[Option, ...]:
         """Every setting of the lake."""
-        with self.backend.read() as connection:
-            return load_options(connection, self.tables)
+        return self._read(lambda connection: load_options(connection, self.tables))
 
     def view(self, at: At = None, *, only: TableName | None = None) -> CatalogView:
-        """The lake at a snapshot; with `only`, nothing but that table or view."""
-        with self.backend.read() as connection:
-            return self._view(connection, at, only)
+        """The lake at a snapshot; with `only`, nothing but that table or view.
+
+        When there is nothing of that name, the view has everything, so that an error can say what there is.
+        """
+
+        def load(connection: sa.Connection) -> CatalogView:
+            view = self._view(connection, at, only)
+            return replace(view, options=load_options(connection, self.tables))
+
+        return self._read(load)
 
     def contents(self, name: TableName, at: At = None, where: Predicate | None = None) -> TableContents:
         """A table with its files and inlined rows at a snapshot; files that cannot match are left out.
 
         All of it comes from one state of the database: a flush between two queries would lose rows.
         """
-        with self.backend.read() as connection:
-            view = self._view(connection, at, name)
-            entry = view.table(name)
-            snapshot_id = view.snapshot.snapshot_id
-            files = load_files(connection, self.tables, self.backend, entry, snapshot_id)
-            return TableContents(
-                snapshot=view.snapshot,
-                entry=entry,
-                files=files,
-                files_total=len(files),
-                inlined=load_inlined(connection, self.tables, self.backend, entry, snapshot_id),
-            )
+        return self._read(lambda connection: self._contents(connection, name, at, where))
+
+    def check_writable(self) -> None:
+        """Refuse to write to a lake of another version than the current one.
+
+        Raises:
+            VersionError: The hint says what to do about it.
+        """
+        check_writable(self.version, self.backend.display)
 
     def close(self) -> None:
         """Give back every connection."""
         self.backend.close()
 
+    def _contents(self, connection: sa.Connection, name: TableName, at: At, where: Predicate | None) -> TableContents:
+        view = self._view(connection, at, name)
+        entry = view.table(name)
+        snapshot_id = view.snapshot.snapshot_id
+        files = load_files(connection, self.tables, self.backend, entry, snapshot_id)
+        files = cut_split_files(connection, self.tables, entry.table_id, snapshot_id, files)
+        return TableContents(
+            snapshot=view.snapshot,
+            entry=entry,
+            files=files,
+            files_total=len(files),
+            inlined=load_inlined(connection, self.tables, self.backend, entry, snapshot_id),
+        )
+
     def _view(self, connection: sa.Connection, at: At, only: TableName | None) -> CatalogView:
+        """The view without settings."""
         snapshot = load_snapshot(connection, self.tables, at)
-        return load_view(connection, self.tables, snapshot, self.data_path, only=only)
+        if only is None:
+            return load_view(connection, self.tables, snapshot, self.data_path)
+        key = (snapshot, fold(only.namespace), fold(only.table))
+        known = self._known.get(key)
+        if known is None:
+            known = load_entry(connection, self.tables, snapshot, self.data_path, only)
+            if not known.tables and not known.views:
+                return load_view(connection, self.tables, snapshot, self.data_path)
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+    def _read(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run a read, and once more when the tables changed under it.
+
+        PostgreSQL and MySQL keep rows still for a reader, but not tables: one that is dropped or made meanwhile
+        (those of inlined rows are) ends the read with an error.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                with self.backend.read() as connection:
+                    return work(connection)
+            except CatalogError as error:
+                cause = error.__cause__
+                passing = cause is not None and self.backend.classify(cause) in _WORTH_A_RETRY
+                if attempt == _ATTEMPTS or not passing:
+                    raise
+        raise AssertionError("every attempt returns or raises")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from quacklake.catalog.tables import CatalogTables, optional, visible
+from quacklake.catalog import queries
+from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.view import (
     CatalogView,
     MacroEntry,
@@ -29,10 +30,11 @@ from quacklake.schema import Column, Default, Schema
 from quacklake.storage.paths import join
 from quacklake.types import ListOf, MapOf, Struct, parse_leaf
 
+if TYPE_CHECKING:
+    from quacklake.catalog.queries import Query, Row
+
 At = int | datetime | None
 """Which snapshot: an id, a moment, or None for the newest."""
-
-Row = sa.Row[Any]
 
 
 def load_snapshot(connection: sa.Connection, tables: CatalogTables, at: At = None) -> Snapshot:
@@ -41,34 +43,26 @@ def load_snapshot(connection: sa.Connection, tables: CatalogTables, at: At = Non
     Raises:
         NotFoundError: When there is no snapshot of that id, or none as old as that moment.
     """
-    snapshot = tables.snapshot
-    query = _select_snapshots(tables).limit(1)
     if at is None:
-        query = query.order_by(snapshot.c.snapshot_id.desc())
-    elif isinstance(at, datetime):
-        moment = sa.literal(at, snapshot.c.snapshot_time.type)
-        query = query.where(snapshot.c.snapshot_time <= moment).order_by(
-            snapshot.c.snapshot_time.desc(), snapshot.c.snapshot_id.desc()
-        )
+        row = connection.execute(queries.newest_snapshot(tables)).first()
     else:
-        query = query.where(snapshot.c.snapshot_id == at)
-    row = connection.execute(query).first()
+        id_ = _snapshot_at(connection, tables, at) if isinstance(at, datetime) else at
+        row = None
+        if id_ is not None:
+            row = connection.execute(queries.snapshot_of_id(tables), {"snapshot": id_}).first()
     if row is None:
         raise _no_snapshot(connection, tables, at)
-    return _snapshot(row)
+    return Snapshot(*row)
 
 
 def load_snapshots(connection: sa.Connection, tables: CatalogTables) -> list[Snapshot]:
     """Every snapshot, oldest first."""
-    return [_snapshot(row) for row in connection.execute(_select_snapshots(tables).order_by(tables.snapshot.c.snapshot_id))]
+    return [Snapshot(*row) for row in connection.execute(queries.all_snapshots(tables))]
 
 
 def load_options(connection: sa.Connection, tables: CatalogTables) -> tuple[Option, ...]:
     """Every setting of the lake, of its namespaces and of its tables."""
-    metadata = tables.metadata
-    scope, scope_id = optional(metadata, "scope"), optional(metadata, "scope_id")
-    rows = connection.execute(sa.select(metadata.c.key, metadata.c.value, scope, scope_id))
-    return tuple(Option(*row) for row in rows)
+    return tuple(Option(*row) for row in connection.execute(queries.options(tables)))
 
 
 def load_view(
@@ -79,256 +73,180 @@ def load_view(
     *,
     only: TableName | None = None,
 ) -> CatalogView:
-    """Everything the snapshot shows; with `only`, nothing but that table or view and all namespaces."""
-    namespaces = _load_namespaces(connection, tables, snapshot, data_path)
-    by_id = {each.namespace_id: each for each in namespaces}
-    rows = connection.execute(_of_name(_select_visible(tables.table, snapshot), tables.table, "table_name", only)).all()
-    rows = [row for row in rows if row.schema_id in by_id and _matches(only, by_id[row.schema_id], row.table_name)]
-    ids = [row.table_id for row in rows] if only is not None else None
-    schemas = _load_schemas(connection, tables, snapshot.snapshot_id, ids)
-    partitions = _load_partitions(connection, tables, snapshot, ids)
-    sorts = _load_sorts(connection, tables, snapshot, ids)
-    tags = _load_tags(connection, tables, snapshot)
-    entries = tuple(
-        TableEntry(
-            table_id=row.table_id,
-            name=TableName(by_id[row.schema_id].name, row.table_name),
-            namespace_id=row.schema_id,
-            path=join(by_id[row.schema_id].path, row.path, row.path_is_relative),
-            schema=schemas.get(row.table_id, Schema(())),
-            uuid=row.table_uuid,
-            begin_snapshot=row.begin_snapshot,
-            partition=partitions.get(row.table_id),
-            sort=sorts.get(row.table_id),
-            tags=tags.get(row.table_id, {}),
+    """Everything the snapshot shows; with `only`, nothing but that table or view and all namespaces.
+
+    Settings are left to `load_options`: they belong to no snapshot.
+    """
+    if only is not None:
+        return load_entry(connection, tables, snapshot, data_path, only)
+    return _load_everything(connection, tables, snapshot, data_path)
+
+
+def load_entry(
+    connection: sa.Connection, tables: CatalogTables, snapshot: Snapshot, data_path: str, name: TableName
+) -> CatalogView:
+    """The table or view of one name, and all namespaces."""
+    at = {"snapshot": snapshot.snapshot_id}
+    namespaces = _load_namespaces(connection, tables, at, data_path)
+    places = {each.namespace_id: each for each in namespaces}
+    found = [
+        row
+        for row in connection.execute(*_of_name(queries.tables_named, queries.all_tables, tables, at, name))
+        if row.schema_id in places and _matches(name, places[row.schema_id], row.table_name)
+    ]
+    entries = []
+    for row in found:
+        asked = {**at, "table": row.table_id}
+        entries.append(
+            _table(
+                row,
+                places[row.schema_id],
+                _schemas(
+                    connection.execute(queries.columns_of_table(tables), asked),
+                    connection.execute(queries.comments_of_table(tables), asked),
+                ),
+                _partitions(connection.execute(queries.partitions_of_table(tables), asked)),
+                _sorts(connection.execute(queries.sorts_of_table(tables), asked)),
+                _tags(connection.execute(queries.tags_of_object(tables), asked)),
+            )
         )
-        for row in rows
-    )
-    return CatalogView(
-        snapshot=snapshot,
-        data_path=data_path,
-        namespaces=namespaces,
-        tables=entries,
-        views=_load_views(connection, tables, snapshot, by_id, tags, only),
-        macros=() if only is not None else _load_macros(connection, tables, snapshot),
-        options=load_options(connection, tables),
-    )
+    # Tables and views share their names: where there is a table, there is no view.
+    views = () if entries else _views_named(connection, tables, at, places, name)
+    return CatalogView(snapshot, data_path, namespaces, tuple(entries), views)
 
 
 def load_schema(connection: sa.Connection, tables: CatalogTables, table_id: int, snapshot_id: int) -> Schema:
     """The columns of one table as they were at a snapshot."""
-    return _load_schemas(connection, tables, snapshot_id, [table_id]).get(table_id, Schema(()))
+    asked = {"snapshot": snapshot_id, "table": table_id}
+    columns = connection.execute(queries.columns_of_table(tables), asked)
+    comments = connection.execute(queries.comments_of_table(tables), asked)
+    return _schemas(columns, comments).get(table_id, Schema(()))
 
 
-def _select_snapshots(tables: CatalogTables) -> sa.Select[Any]:
-    snapshot, changes = tables.snapshot, tables.snapshot_changes
-    return sa.select(
-        snapshot,
-        optional(changes, "changes_made"),
-        optional(changes, "author"),
-        optional(changes, "commit_message"),
-        optional(changes, "commit_extra_info"),
-    ).select_from(snapshot.outerjoin(changes, changes.c.snapshot_id == snapshot.c.snapshot_id))
-
-
-def _snapshot(row: Row) -> Snapshot:
-    return Snapshot(
-        snapshot_id=row.snapshot_id,
-        time=row.snapshot_time,
-        schema_version=row.schema_version,
-        next_catalog_id=row.next_catalog_id,
-        next_file_id=row.next_file_id,
-        changes=row.changes_made,
-        author=row.author,
-        message=row.commit_message,
-        extra=row.commit_extra_info,
+def _views_named(
+    connection: sa.Connection,
+    tables: CatalogTables,
+    at: dict[str, Any],
+    places: dict[int, Namespace],
+    name: TableName,
+) -> tuple[ViewEntry, ...]:
+    found = connection.execute(*_of_name(queries.views_named, queries.all_views, tables, at, name)).all()
+    return tuple(
+        _view(
+            row,
+            places[row.schema_id],
+            _tags(connection.execute(queries.tags_of_object(tables), {**at, "table": row.view_id})),
+        )
+        for row in found
+        if row.schema_id in places and _matches(name, places[row.schema_id], row.view_name)
     )
+
+
+def _load_everything(
+    connection: sa.Connection, tables: CatalogTables, snapshot: Snapshot, data_path: str
+) -> CatalogView:
+    at = {"snapshot": snapshot.snapshot_id}
+    namespaces = _load_namespaces(connection, tables, at, data_path)
+    places = {each.namespace_id: each for each in namespaces}
+    schemas = _schemas(
+        connection.execute(queries.all_columns(tables), at), connection.execute(queries.all_comments(tables), at)
+    )
+    partitions = _partitions(connection.execute(queries.all_partitions(tables), at))
+    sorts = _sorts(connection.execute(queries.all_sorts(tables), at))
+    tags = _tags(connection.execute(queries.all_tags(tables), at))
+    return CatalogView(
+        snapshot=snapshot,
+        data_path=data_path,
+        namespaces=namespaces,
+        tables=tuple(
+            _table(row, places[row.schema_id], schemas, partitions, sorts, tags)
+            for row in connection.execute(queries.all_tables(tables), at)
+            if row.schema_id in places
+        ),
+        views=tuple(
+            _view(row, places[row.schema_id], tags)
+            for row in connection.execute(queries.all_views(tables), at)
+            if row.schema_id in places
+        ),
+        macros=_macros(connection.execute(queries.macros(tables), at)),
+    )
+
+
+def _snapshot_at(connection: sa.Connection, tables: CatalogTables, moment: datetime) -> int | None:
+    if connection.dialect.name != "sqlite":
+        return connection.execute(queries.snapshot_at_moment(tables), {"moment": moment}).scalar()
+    # Moments are text there, and not every writer spells them alike: compare what they mean.
+    wanted = moment.astimezone(UTC)
+    times = connection.execute(queries.snapshot_times(tables))
+    found = max(((time, id_) for time, id_ in times if time is not None and time <= wanted), default=None)
+    return None if found is None else int(found[1])
 
 
 def _no_snapshot(connection: sa.Connection, tables: CatalogTables, at: At) -> NotFoundError:
     ids = tables.snapshot.c.snapshot_id
     oldest, newest = connection.execute(sa.select(sa.func.min(ids), sa.func.max(ids))).one()
+    if oldest is None:
+        return NotFoundError("the lake has no snapshot at all", hint="the catalog is damaged; restore it from a backup")
     what = f"as old as {at.isoformat()}" if isinstance(at, datetime) else f"{at}"
     return NotFoundError(f"there is no snapshot {what}", hint=f"the lake has snapshots {oldest} to {newest}")
 
 
-def _select_visible(table: sa.Table, snapshot: Snapshot, ids: Sequence[int] | None = None) -> sa.Select[Any]:
-    query = sa.select(table).where(visible(table, snapshot.snapshot_id))
-    return query if ids is None else query.where(table.c.table_id.in_(ids))
+def _of_name(
+    narrow: Any, wide: Any, tables: CatalogTables, at: dict[str, Any], name: TableName
+) -> tuple[Query, dict[str, Any]]:
+    """The narrow query where the database folds case as we do: the exact comparison follows in Python."""
+    if name.table.isascii():
+        return narrow(tables), {**at, "name": name.table.lower()}
+    return wide(tables), at
 
 
-def _of_name(query: sa.Select[Any], table: sa.Table, column: str, only: TableName | None) -> sa.Select[Any]:
-    """Narrow to one name in the database; the exact, case-folded comparison follows in Python."""
-    if only is None or not only.table.isascii():
-        return query
-    return query.where(sa.func.lower(table.c[column]) == only.table.lower())
-
-
-def _matches(only: TableName | None, namespace: Namespace, name: str) -> bool:
-    return only is None or (fold(namespace.name), fold(name)) == (fold(only.namespace), fold(only.table))
+def _matches(name: TableName, namespace: Namespace, found: str) -> bool:
+    return (fold(namespace.name), fold(found)) == (fold(name.namespace), fold(name.table))
 
 
 def _load_namespaces(
-    connection: sa.Connection, tables: CatalogTables, snapshot: Snapshot, data_path: str
+    connection: sa.Connection, tables: CatalogTables, at: dict[str, Any], data_path: str
 ) -> tuple[Namespace, ...]:
-    table = tables.schema
-    path, is_relative = optional(table, "path"), optional(table, "path_is_relative")
-    query = (
-        sa.select(table.c.schema_id, table.c.schema_uuid, table.c.schema_name, table.c.begin_snapshot, path, is_relative)
-        .where(visible(table, snapshot.snapshot_id))
-        .order_by(table.c.schema_id)
-    )
     return tuple(
-        Namespace(
-            namespace_id=row.schema_id,
-            name=row.schema_name,
-            path=join(data_path, row.path, row.path_is_relative),
-            uuid=row.schema_uuid,
-            begin_snapshot=row.begin_snapshot,
-        )
-        for row in connection.execute(query)
+        Namespace(id_, name, join(data_path, path, is_relative), uuid, begin)
+        for id_, name, path, is_relative, uuid, begin in connection.execute(queries.namespaces(tables), at)
     )
 
 
-def _load_schemas(
-    connection: sa.Connection, tables: CatalogTables, snapshot_id: int, ids: Sequence[int] | None
-) -> dict[int, Schema]:
-    columns, tags = tables.column, tables.column_tag
-    query = sa.select(
-        columns, optional(columns, "default_value_type"), optional(columns, "default_value_dialect")
-    ).where(visible(columns, snapshot_id))
-    comments = sa.select(tags.c.table_id, tags.c.column_id, tags.c.value).where(
-        visible(tags, snapshot_id), tags.c.key == "comment"
-    )
-    if ids is not None:
-        query = query.where(columns.c.table_id.in_(ids))
-        comments = comments.where(tags.c.table_id.in_(ids))
-    by_parent: dict[tuple[int, int | None], list[Row]] = defaultdict(list)
-    for row in connection.execute(query.order_by(columns.c.table_id, columns.c.column_order, columns.c.column_id)):
-        by_parent[row.table_id, row.parent_column].append(row)
-    texts = {(table_id, column_id): value for table_id, column_id, value in connection.execute(comments)}
-    return {
-        table_id: Schema(tuple(_column(row, by_parent, texts) for row in rows))
-        for (table_id, parent), rows in by_parent.items()
-        if parent is None
-    }
-
-
-def _column(
-    row: Row, by_parent: dict[tuple[int, int | None], list[Row]], comments: dict[tuple[int, int], str | None]
-) -> Column:
-    below = tuple(_column(each, by_parent, comments) for each in by_parent.get((row.table_id, row.column_id), ()))
-    match row.column_type.strip().lower():
-        case "struct":
-            type_: Any = Struct(below)
-        case "list":
-            type_ = ListOf(_only(below, row, 1)[0])
-        case "map":
-            type_ = MapOf(*_only(below, row, 2))
-        case _:
-            type_ = parse_leaf(row.column_type)
-    return Column(
-        id=row.column_id,
-        name=row.column_name,
-        type=type_,
-        nullable=row.nulls_allowed is not False,
-        initial_default=row.initial_default,
-        default=_default(row),
-        comment=comments.get((row.table_id, row.column_id)),
-    )
-
-
-def _only(below: tuple[Column, ...], row: Row, count: int) -> tuple[Column, ...]:
-    if len(below) != count:
-        raise CatalogError(
-            f"column {row.column_name!r} of table {row.table_id} is a {row.column_type} with {len(below)} children",
-            hint="the catalog is damaged; restore it from a backup",
-        )
-    return below
-
-
-def _default(row: Row) -> Default | None:
-    # DuckDB stores the word NULL for no default; other writers store a real NULL.
-    if row.default_value is None or (row.default_value == "NULL" and row.default_value_type in (None, "", "literal")):
-        return None
-    is_expression = row.default_value_type == "expression"
-    return Default(row.default_value, is_expression, row.default_value_dialect or "duckdb")
-
-
-def _load_partitions(
-    connection: sa.Connection, tables: CatalogTables, snapshot: Snapshot, ids: Sequence[int] | None
-) -> dict[int, PartitionSpec]:
-    info, keys = tables.partition_info, tables.partition_column
-    query = (
-        _select_visible(info, snapshot, ids)
-        .join(keys, sa.and_(keys.c.partition_id == info.c.partition_id, keys.c.table_id == info.c.table_id))
-        .add_columns(keys.c.column_id, keys.c.transform)
-        .order_by(info.c.partition_id, keys.c.partition_key_index)
-    )
-    # A reset partitioning is a spec without keys: the join leaves it out, and nothing older is visible.
-    grouped = _group(connection.execute(query), lambda row: (row.table_id, row.partition_id))
-    return {
-        table_id: PartitionSpec(partition_id, tuple(PartitionKey(row.column_id, row.transform) for row in rows))
-        for (table_id, partition_id), rows in grouped.items()
-    }
-
-
-def _load_sorts(
-    connection: sa.Connection, tables: CatalogTables, snapshot: Snapshot, ids: Sequence[int] | None
-) -> dict[int, SortSpec]:
-    info, keys = tables.sort_info, tables.sort_expression
-    query = (
-        _select_visible(info, snapshot, ids)
-        .join(keys, sa.and_(keys.c.sort_id == info.c.sort_id, keys.c.table_id == info.c.table_id))
-        .add_columns(keys.c.expression, keys.c.dialect, keys.c.sort_direction, keys.c.null_order)
-        .order_by(info.c.sort_id, keys.c.sort_key_index)
-    )
-    grouped = _group(connection.execute(query), lambda row: (row.table_id, row.sort_id))
-    return {
-        table_id: SortSpec(sort_id, tuple(_sort_key(row) for row in rows)) for (table_id, sort_id), rows in grouped.items()
-    }
-
-
-def _sort_key(row: Row) -> SortKey:
-    return SortKey(
-        expression=row.expression,
-        descending=row.sort_direction == "DESC",
-        nulls_first=row.null_order == "NULLS_FIRST",
-        dialect=row.dialect,
-    )
-
-
-def _load_tags(connection: sa.Connection, tables: CatalogTables, snapshot: Snapshot) -> dict[int, dict[str, str]]:
-    query = sa.select(tables.tag).where(visible(tables.tag, snapshot.snapshot_id))
-    grouped = _group(connection.execute(query), lambda row: row.object_id)
-    return {
-        object_id: {row.key: row.value for row in rows if row.value is not None} for object_id, rows in grouped.items()
-    }
-
-
-def _load_views(
-    connection: sa.Connection,
-    tables: CatalogTables,
-    snapshot: Snapshot,
-    namespaces: dict[int, Namespace],
+def _table(
+    row: Row,
+    namespace: Namespace,
+    schemas: dict[int, Schema],
+    partitions: dict[int, PartitionSpec],
+    sorts: dict[int, SortSpec],
     tags: dict[int, dict[str, str]],
-    only: TableName | None,
-) -> tuple[ViewEntry, ...]:
-    query = _of_name(sa.select(tables.view).where(visible(tables.view, snapshot.snapshot_id)), tables.view, "view_name", only)
-    return tuple(
-        ViewEntry(
-            view_id=row.view_id,
-            name=TableName(namespaces[row.schema_id].name, row.view_name),
-            namespace_id=row.schema_id,
-            sql=row.sql,
-            dialect=row.dialect,
-            column_aliases=_aliases(row.column_aliases),
-            uuid=row.view_uuid,
-            begin_snapshot=row.begin_snapshot,
-            tags=tags.get(row.view_id, {}),
-        )
-        for row in connection.execute(query)
-        if row.schema_id in namespaces and _matches(only, namespaces[row.schema_id], row.view_name)
+) -> TableEntry:
+    id_ = row.table_id
+    return TableEntry(
+        table_id=id_,
+        name=TableName(namespace.name, row.table_name),
+        namespace_id=namespace.namespace_id,
+        path=join(namespace.path, row.path, row.path_is_relative),
+        schema=schemas.get(id_, Schema(())),
+        uuid=row.table_uuid,
+        begin_snapshot=row.begin_snapshot,
+        partition=partitions.get(id_),
+        sort=sorts.get(id_),
+        tags=tags.get(id_, {}),
+    )
+
+
+def _view(row: Row, namespace: Namespace, tags: dict[int, dict[str, str]]) -> ViewEntry:
+    return ViewEntry(
+        view_id=row.view_id,
+        name=TableName(namespace.name, row.view_name),
+        namespace_id=namespace.namespace_id,
+        sql=row.sql,
+        dialect=row.dialect,
+        column_aliases=_aliases(row.column_aliases),
+        uuid=row.view_uuid,
+        begin_snapshot=row.begin_snapshot,
+        tags=tags.get(row.view_id, {}),
     )
 
 
@@ -341,22 +259,98 @@ def _aliases(text: str | None) -> tuple[str, ...]:
     return tuple(next(csv.reader([text])))
 
 
-def _load_macros(connection: sa.Connection, tables: CatalogTables, snapshot: Snapshot) -> tuple[MacroEntry, ...]:
-    macro, implementation = tables.macro, tables.macro_impl
-    query = (
-        sa.select(macro, implementation.c.type, implementation.c.sql)
-        .join(implementation, implementation.c.macro_id == macro.c.macro_id)
-        .where(visible(macro, snapshot.snapshot_id))
-        .order_by(macro.c.macro_id, implementation.c.impl_id)
+def _schemas(columns: Iterable[Row], comments: Iterable[Row]) -> dict[int, Schema]:
+    below: dict[tuple[int, int | None], list[Row]] = defaultdict(list)
+    for row in columns:
+        below[row[0], row[2]].append(row)
+    texts = {(table_id, column_id): value for table_id, column_id, value in comments}
+    return {
+        table_id: Schema(tuple(_column(row, below, texts) for row in rows))
+        for (table_id, parent), rows in below.items()
+        if parent is None
+    }
+
+
+def _column(
+    row: Row, below: dict[tuple[int, int | None], list[Row]], comments: dict[tuple[int, int], str | None]
+) -> Column:
+    table_id, id_, _, name, word, nulls_allowed, initial_default, *default = row
+    children = tuple(_column(each, below, comments) for each in below.get((table_id, id_), ()))
+    match word.strip().lower():
+        case "struct":
+            type_: Any = Struct(children)
+        case "list":
+            type_ = ListOf(_expected(children, row, 1)[0])
+        case "map":
+            type_ = MapOf(*_expected(children, row, 2))
+        case _:
+            type_ = parse_leaf(word)
+    return Column(
+        id=id_,
+        name=name,
+        type=type_,
+        nullable=nulls_allowed is not False,
+        initial_default=initial_default,
+        default=_default(*default),
+        comment=comments.get((table_id, id_)),
     )
+
+
+def _expected(children: tuple[Column, ...], row: Row, count: int) -> tuple[Column, ...]:
+    if len(children) != count:
+        raise CatalogError(
+            f"column {row.column_name!r} of table {row.table_id} is a {row.column_type} with {len(children)} children",
+            hint="the catalog is damaged; restore it from a backup",
+        )
+    return children
+
+
+def _default(text: str | None, kind: str | None, dialect: str | None) -> Default | None:
+    # DuckDB stores the word NULL for no default; other writers store a real NULL.
+    if text is None or (text == "NULL" and kind in (None, "", "literal")):
+        return None
+    return Default(text, kind == "expression", dialect or "duckdb")
+
+
+def _partitions(rows: Iterable[Row]) -> dict[int, PartitionSpec]:
+    grouped = _group(rows, 2)
+    return {
+        table_id: PartitionSpec(partition_id, tuple(PartitionKey(row.column_id, row.transform) for row in keys))
+        for (table_id, partition_id), keys in grouped.items()
+    }
+
+
+def _sorts(rows: Iterable[Row]) -> dict[int, SortSpec]:
+    return {
+        table_id: SortSpec(
+            sort_id,
+            tuple(
+                SortKey(expression, direction == "DESC", nulls == "NULLS_FIRST", dialect)
+                for _, _, expression, direction, nulls, dialect in keys
+            ),
+        )
+        for (table_id, sort_id), keys in _group(rows, 2).items()
+    }
+
+
+def _tags(rows: Iterable[Row]) -> dict[int, dict[str, str]]:
+    found: dict[int, dict[str, str]] = defaultdict(dict)
+    for object_id, key, value in rows:
+        if value is not None:
+            found[object_id][key] = value
+    return found
+
+
+def _macros(rows: Iterable[Row]) -> tuple[MacroEntry, ...]:
     return tuple(
-        MacroEntry(macro_id, rows[0].schema_id, rows[0].macro_name, rows[0].type, tuple(row.sql for row in rows))
-        for macro_id, rows in _group(connection.execute(query), lambda row: row.macro_id).items()
+        MacroEntry(macro_id, schema_id, name, bodies[0].type, tuple(row.sql for row in bodies))
+        for (macro_id, schema_id, name), bodies in _group(rows, 3).items()
     )
 
 
-def _group(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+def _group(rows: Iterable[Row], width: int) -> dict[Any, Sequence[Row]]:
+    """The rows by their first values, in the order in which they come."""
     grouped: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
-        grouped[key(row)].append(row)
-    return grouped
+        grouped[tuple(row[:width])].append(row)
+    return dict(grouped)

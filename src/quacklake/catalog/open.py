@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+
+import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.create import DETECTED_BY, create_lake
 from quacklake.catalog.lake import Catalog
+from quacklake.catalog.legacy import old_tables
 from quacklake.catalog.load import load_options
-from quacklake.catalog.tables import build_tables
-from quacklake.errors import NotInitializedError
-from quacklake.storage.paths import as_folder
+from quacklake.catalog.tables import CatalogTables, build_tables
+from quacklake.catalog.url import CatalogUrl, parse_url
+from quacklake.catalog.version import INLINED_PREFIX, OLD, check_readable
+from quacklake.errors import CatalogError, InvalidInputError, NotInitializedError, ReadOnlyError, VersionError
+from quacklake.storage.paths import absolute, as_folder, same_folder
+
+_SCOPES = (None, "schema", "table")
 
 
 def open_catalog(
@@ -23,20 +31,145 @@ def open_catalog(
     migrate: bool = False,
     read_only: bool = False,
 ) -> Catalog:
-    """Open the lake whose catalog is at `url`."""
+    """Open the lake whose catalog is at `url`.
+
+    Raises:
+        InvalidInputError: When the URL is wrong, or the data path is not the lake's, or it is missing for a new lake.
+        NotInitializedError: When there is no lake and none is to be made.
+        VersionError: When the lake is of an unknown version.
+        CatalogError: When the database cannot be reached or used.
+        AuthError: When it refuses the user.
+    """
+    if migrate and read_only:
+        raise ReadOnlyError("a session that only reads cannot migrate", hint="leave out read_only and at, or migrate")
+    address = parse_url(url)
+    backend = open_backend(address, metadata_schema, create=create)
+    try:
+        found = _find(backend, address)
+        if found is None:
+            if not create:
+                raise NotInitializedError(
+                    f"there is no lake in {backend.display}",
+                    hint="check the address, or connect with create=True and without read_only and at to make one",
+                )
+            create_lake(backend, _new_data_path(backend, data_path), encrypted)
+            found = _find(backend, address)
+        if found is not None and migrate and found[1]["version"] in OLD:
+            from quacklake.catalog.migrations import migrate_lake
+
+            migrate_lake(backend)
+            found = _find(backend, address)
+        if found is None:
+            raise CatalogError(f"the lake in {backend.display} has gone away", hint="somebody dropped it; try again")
+        tables, options = found
+        return _catalog(backend, tables, options, data_path, encrypted, override_data_path)
+    except BaseException:
+        backend.close()
+        raise
+
+
+def open_backend(address: CatalogUrl, metadata_schema: str | None = None, *, create: bool = True) -> Backend:
+    """The database of an address; nothing is read or made yet."""
+    if address.kind == "postgresql":
+        from quacklake.catalog.backends.postgresql import PostgresqlBackend
+
+        return PostgresqlBackend(address, metadata_schema)
+    if address.kind == "mysql":
+        from quacklake.catalog.backends.mysql import MysqlBackend
+
+        return MysqlBackend(address, metadata_schema)
+    path = address.path
+    assert path is not None
+    if path.is_dir():
+        raise CatalogError(f"{path} is a folder", hint="name the catalog's file, such as lake.db inside it")
+    if create and not path.absolute().parent.is_dir():
+        raise CatalogError(f"the folder {path.absolute().parent} does not exist", hint="create it first")
+    if address.kind == "duckdb":
+        from quacklake.catalog.backends.duckdb import DuckdbBackend
+
+        return DuckdbBackend(path, metadata_schema)
+    if metadata_schema is not None:
+        raise InvalidInputError("SQLite has no SQL schemas", hint="leave out metadata_schema")
     from quacklake.catalog.backends.sqlite import SqliteBackend
 
-    backend: Backend = SqliteBackend(Path(url.removeprefix("sqlite:///")), create=create)
-    tables = build_tables(backend.sql_schema)
+    return SqliteBackend(path, create=create)
+
+
+def _find(backend: Backend, address: CatalogUrl) -> tuple[CatalogTables, dict[str, str]] | None:
+    """The tables and settings of the lake in a database, or None when there is no lake."""
+    if address.path is not None and (not address.path.exists() or address.path.stat().st_size == 0):
+        # To open a file that is not there would make it.
+        return None
     with backend.read() as connection:
-        if not backend.has_table(connection, "ducklake_metadata"):
-            raise NotInitializedError(f"there is no lake in {backend.display}")
-        options = {each.name: each.value for each in load_options(connection, tables) if each.scope is None}
-    stored = options["data_path"]
+        if not backend.has_table(connection, DETECTED_BY):
+            return None
+        tables = _tables(backend, connection)
+        found = load_options(connection, tables)
+    for option in found:
+        if option.scope not in _SCOPES:
+            raise VersionError(
+                f"the lake in {backend.display} has the setting {option.name!r} of the unknown scope {option.scope!r}",
+                hint="upgrade quacklake",
+            )
+    options = {option.name: option.value for option in found if option.scope is None}
+    for needed in ("version", "data_path"):
+        if needed not in options:
+            raise _damaged(backend, needed)
+    return tables, options
+
+
+def _tables(backend: Backend, connection: sa.Connection) -> CatalogTables:
+    today = build_tables(backend.sql_schema)
+    metadata = today.metadata.c
+    version = connection.execute(sa.select(metadata.value).where(metadata.key == "version")).scalar()
+    if version is None:
+        raise _damaged(backend, "version")
+    check_readable(version, backend.display)
+    if version in OLD:
+        return old_tables(version, backend.columns(connection), backend.sql_schema, connection.dialect)
+    return build_tables(backend.sql_schema, INLINED_PREFIX.get(version, ""))
+
+
+def _damaged(backend: Backend, setting: str) -> CatalogError:
+    return CatalogError(
+        f"the lake in {backend.display} does not say its {setting}",
+        hint="the catalog is damaged, or its creation was interrupted; restore it from a backup",
+    )
+
+
+def _new_data_path(backend: Backend, given: str | None) -> str:
+    path = given or backend.default_data_path()
+    if path is None:
+        raise InvalidInputError(
+            f"there is no lake in {backend.display}, and a new one needs to know where its files go",
+            hint="give data_path, a folder or a URL such as s3://bucket/lake/",
+        )
+    return as_folder(path)
+
+
+def _catalog(
+    backend: Backend,
+    tables: CatalogTables,
+    options: Mapping[str, str],
+    data_path: str | None,
+    encrypted: bool,
+    override_data_path: bool,
+) -> Catalog:
+    stored = as_folder(options["data_path"])
+    if data_path is not None and not override_data_path and not same_folder(data_path, stored):
+        raise InvalidInputError(
+            f"the lake in {backend.display} keeps its files in {stored!r}, not in {data_path!r}",
+            hint="leave out data_path, or say override_data_path=True if the files were moved",
+        )
+    is_encrypted = options.get("encrypted") == "true"
+    if encrypted and not is_encrypted:
+        raise InvalidInputError(
+            f"the lake in {backend.display} is not encrypted", hint="a lake is made encrypted or stays as it is"
+        )
     return Catalog(
         backend=backend,
         tables=tables,
-        data_path=as_folder(data_path) if data_path and override_data_path else stored,
+        data_path=absolute(as_folder(data_path) if data_path is not None and override_data_path else stored),
         version=options["version"],
-        encrypted=options.get("encrypted") == "true",
+        encrypted=is_encrypted,
     )

@@ -6,52 +6,86 @@ everywhere else in the project the words of ARCHITECTURE.md are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from quacklake.catalog.columns import TEXT, Flag, Moment, Uuid
 
 # table -> its columns in order; "!" marks a primary key, "*" a column that is NOT NULL.
-_LAYOUT: Mapping[str, str] = {
+LAYOUT: Mapping[str, str] = {
     "metadata": "key:text* value:text* scope:text scope_id:int",
     "snapshot": "snapshot_id:int! snapshot_time:moment schema_version:int next_catalog_id:int next_file_id:int",
     "snapshot_changes": "snapshot_id:int! changes_made:text author:text commit_message:text commit_extra_info:text",
-    "schema": "schema_id:int! schema_uuid:uuid begin_snapshot:int end_snapshot:int schema_name:text path:text path_is_relative:flag",
-    "table": "table_id:int table_uuid:uuid begin_snapshot:int end_snapshot:int schema_id:int table_name:text path:text path_is_relative:flag",
-    "view": "view_id:int view_uuid:uuid begin_snapshot:int end_snapshot:int schema_id:int view_name:text dialect:text sql:text column_aliases:text",
+    "schema": (
+        "schema_id:int! schema_uuid:uuid begin_snapshot:int end_snapshot:int schema_name:text path:text "
+        "path_is_relative:flag"
+    ),
+    "table": (
+        "table_id:int table_uuid:uuid begin_snapshot:int end_snapshot:int schema_id:int table_name:text "
+        "path:text path_is_relative:flag"
+    ),
+    "view": (
+        "view_id:int view_uuid:uuid begin_snapshot:int end_snapshot:int schema_id:int view_name:text "
+        "dialect:text sql:text column_aliases:text"
+    ),
     "tag": "object_id:int begin_snapshot:int end_snapshot:int key:text value:text",
     "column_tag": "table_id:int column_id:int begin_snapshot:int end_snapshot:int key:text value:text",
-    "data_file": "data_file_id:int! table_id:int begin_snapshot:int end_snapshot:int file_order:int path:text path_is_relative:flag"
-    " file_format:text record_count:int file_size_bytes:int footer_size:int row_id_start:int partition_id:int encryption_key:text"
-    " mapping_id:int partial_max:int",
-    "file_column_stats": "data_file_id:int table_id:int column_id:int column_size_bytes:int value_count:int null_count:int min_value:text"
-    " max_value:text contains_nan:flag extra_stats:text",
-    "file_variant_stats": "data_file_id:int table_id:int column_id:int variant_path:text shredded_type:text column_size_bytes:int"
-    " value_count:int null_count:int min_value:text max_value:text contains_nan:flag extra_stats:text",
-    "delete_file": "delete_file_id:int! table_id:int begin_snapshot:int end_snapshot:int data_file_id:int path:text path_is_relative:flag"
-    " format:text delete_count:int file_size_bytes:int footer_size:int encryption_key:text partial_max:int",
-    "column": "column_id:int begin_snapshot:int end_snapshot:int table_id:int column_order:int column_name:text column_type:text"
-    " initial_default:text default_value:text nulls_allowed:flag parent_column:int default_value_type:text default_value_dialect:text",
+    "data_file": (
+        "data_file_id:int! table_id:int begin_snapshot:int end_snapshot:int file_order:int path:text "
+        "path_is_relative:flag file_format:text record_count:int file_size_bytes:int footer_size:int "
+        "row_id_start:int partition_id:int encryption_key:text mapping_id:int partial_max:int"
+    ),
+    "file_column_stats": (
+        "data_file_id:int table_id:int column_id:int column_size_bytes:int value_count:int null_count:int "
+        "min_value:text max_value:text contains_nan:flag extra_stats:text"
+    ),
+    "file_variant_stats": (
+        "data_file_id:int table_id:int column_id:int variant_path:text shredded_type:text "
+        "column_size_bytes:int value_count:int null_count:int min_value:text max_value:text contains_nan:flag "
+        "extra_stats:text"
+    ),
+    "delete_file": (
+        "delete_file_id:int! table_id:int begin_snapshot:int end_snapshot:int data_file_id:int path:text "
+        "path_is_relative:flag format:text delete_count:int file_size_bytes:int footer_size:int "
+        "encryption_key:text partial_max:int"
+    ),
+    "column": (
+        "column_id:int begin_snapshot:int end_snapshot:int table_id:int column_order:int column_name:text "
+        "column_type:text initial_default:text default_value:text nulls_allowed:flag parent_column:int "
+        "default_value_type:text default_value_dialect:text"
+    ),
     "table_stats": "table_id:int record_count:int next_row_id:int file_size_bytes:int",
-    "table_column_stats": "table_id:int column_id:int contains_null:flag contains_nan:flag min_value:text max_value:text extra_stats:text",
+    "table_column_stats": (
+        "table_id:int column_id:int contains_null:flag contains_nan:flag min_value:text max_value:text extra_stats:text"
+    ),
     "partition_info": "partition_id:int table_id:int begin_snapshot:int end_snapshot:int",
     "partition_column": "partition_id:int table_id:int partition_key_index:int column_id:int transform:text",
     "file_partition_value": "data_file_id:int table_id:int partition_key_index:int partition_value:text",
     "files_scheduled_for_deletion": "data_file_id:int path:text path_is_relative:flag schedule_start:moment",
     "inlined_data_tables": "table_id:int table_name:text schema_version:int",
     "column_mapping": "mapping_id:int table_id:int type:text",
-    "name_mapping": "mapping_id:int column_id:int source_name:text target_field_id:int parent_column:int is_partition:flag",
+    "name_mapping": (
+        "mapping_id:int column_id:int source_name:text target_field_id:int parent_column:int is_partition:flag"
+    ),
     "schema_versions": "begin_snapshot:int schema_version:int table_id:int",
     "macro": "schema_id:int macro_id:int macro_name:text begin_snapshot:int end_snapshot:int",
     "macro_impl": "macro_id:int impl_id:int dialect:text sql:text type:text",
-    "macro_parameters": "macro_id:int impl_id:int column_id:int parameter_name:text parameter_type:text default_value:text default_value_type:text",
+    "macro_parameters": (
+        "macro_id:int impl_id:int column_id:int parameter_name:text parameter_type:text default_value:text "
+        "default_value_type:text"
+    ),
     "sort_info": "sort_id:int table_id:int begin_snapshot:int end_snapshot:int",
-    "sort_expression": "sort_id:int table_id:int sort_key_index:int expression:text dialect:text sort_direction:text null_order:text",
+    "sort_expression": (
+        "sort_id:int table_id:int sort_key_index:int expression:text dialect:text sort_direction:text null_order:text"
+    ),
 }
-_TYPES: Mapping[str, sa.types.TypeEngine[object]] = {
+"""The tables by their names without prefix, each with its columns in order."""
+
+TYPES: Mapping[str, sa.types.TypeEngine[Any]] = {
     "int": sa.BigInteger(),
     "text": TEXT,
     "flag": Flag(),
@@ -60,7 +94,13 @@ _TYPES: Mapping[str, sa.types.TypeEngine[object]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+S = TypeVar("S")
+
+SNAPSHOT = sa.bindparam("snapshot", type_=sa.BigInteger())
+"""The snapshot that a prepared statement asks for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class CatalogTables:
     """The 28 tables in one SQL schema, under the names of the format without their `ducklake_` prefix."""
 
@@ -92,35 +132,49 @@ class CatalogTables:
     macro_parameters: sa.Table
     sort_info: sa.Table
     sort_expression: sa.Table
+    sql_schema: str | None = None
+    """The SQL schema that holds the tables; inlined rows live there as well."""
+    inlined_prefix: str = ""
+    """What stands before `row_id`, `begin_snapshot` and `end_snapshot` in tables of inlined rows."""
+    split_files: sa.Table | None = None
+    """Where an old catalog keeps which rows of a merged file each snapshot shows; None where there is no such thing."""
+    prepared: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+    """Statements on these tables that have been built already."""
 
     def __iter__(self) -> Iterator[sa.Table]:
-        return (getattr(self, field.name) for field in fields(self))
-
-    @property
-    def sql_schema(self) -> str | None:
-        """The SQL schema that holds the tables; inlined rows live there as well."""
-        return self.metadata.schema
-
-    @property
-    def registry(self) -> sa.MetaData:
-        """What creates them all, in the order DuckDB does."""
-        return self.metadata.metadata
+        return (getattr(self, name) for name in LAYOUT)
 
 
-def build_tables(sql_schema: str | None = None) -> CatalogTables:
-    """The tables of the format in the given SQL schema."""
+def prepared(build: Callable[[CatalogTables], S]) -> Callable[[CatalogTables], S]:
+    """Build a statement once for a set of tables: to build one takes longer than to run it."""
+
+    @wraps(build)
+    def get(tables: CatalogTables) -> S:
+        found: S | None = tables.prepared.get(build)
+        if found is None:
+            found = tables.prepared[build] = build(tables)
+        return found
+
+    return get
+
+
+@lru_cache(maxsize=64)
+def build_tables(sql_schema: str | None = None, inlined_prefix: str = "") -> CatalogTables:
+    """The tables of the format in an SQL schema, the same objects every time: statements are cached by them."""
     registry = sa.MetaData(schema=sql_schema)
-    return CatalogTables(**{name: _build(registry, name, layout) for name, layout in _LAYOUT.items()})
+    tables: dict[str, Any] = {name: build_table(name, registry) for name in LAYOUT}
+    return CatalogTables(**tables, sql_schema=sql_schema, inlined_prefix=inlined_prefix)
 
 
-def _build(registry: sa.MetaData, name: str, layout: str) -> sa.Table:
+def build_table(name: str, registry: sa.MetaData) -> sa.Table:
+    """One table of the format, by its name without prefix."""
     columns = []
-    for word in layout.split():
+    for word in LAYOUT[name].split():
         column, kind = word.rstrip("!*").split(":")
         columns.append(
             sa.Column(
                 column,
-                _TYPES[kind],
+                TYPES[kind],
                 primary_key=word.endswith("!"),
                 nullable=not word.endswith(("!", "*")),
                 # Ids come from the snapshot, never from the database.
@@ -130,7 +184,7 @@ def _build(registry: sa.MetaData, name: str, layout: str) -> sa.Table:
     return sa.Table(f"ducklake_{name}", registry, *columns)
 
 
-def visible(table: sa.Table, snapshot_id: int) -> sa.ColumnElement[bool]:
+def visible(table: sa.FromClause, snapshot_id: int | sa.BindParameter[int] = SNAPSHOT) -> sa.ColumnElement[bool]:
     """The rows of a versioned table that a snapshot shows."""
     return sa.and_(
         table.c.begin_snapshot <= snapshot_id,
@@ -138,7 +192,7 @@ def visible(table: sa.Table, snapshot_id: int) -> sa.ColumnElement[bool]:
     )
 
 
-def optional(table: sa.Table, column: str) -> sa.ColumnElement[Any]:
+def optional(table: sa.FromClause, column: str) -> sa.ColumnElement[Any]:
     """The column, or NULL under its name where an older version of the format has none."""
     found = table.c.get(column)
     return sa.null().label(column) if found is None else found

@@ -23,6 +23,9 @@ class FileColumn:
     """For a leaf, the type DuckDB gives it when it reads the file, in DuckDB's words (`TIMESTAMP WITH TIME ZONE`)."""
     physical: str = ""
     """For a leaf, the physical type (`INT96`, `FIXED_LEN_BYTE_ARRAY`, …)."""
+    logical: str = ""
+    """For a leaf, the logical type's name (`String`, `Enum`, …; nothing when it has none), for times with the unit
+    (`Timestamp milliseconds`)."""
     children: tuple[FileColumn, ...] = ()
 
     def walk(self) -> Iterator[FileColumn]:
@@ -42,21 +45,18 @@ class FileLayout:
     @property
     def row_id(self) -> FileColumn | None:
         """The column with embedded row ids, if the file has one."""
-        return self._reserved(ROW_ID_FIELD, "_ducklake_internal_row_id")
+        return self._reserved(ROW_ID_FIELD)
 
     @property
     def snapshot_id(self) -> FileColumn | None:
         """The column with embedded snapshot ids, if the file has one."""
-        return self._reserved(SNAPSHOT_ID_FIELD, "_ducklake_internal_snapshot_id")
+        return self._reserved(SNAPSHOT_ID_FIELD)
 
     @property
     def data_columns(self) -> tuple[FileColumn, ...]:
         """The columns that belong to the table."""
-        hidden = (self.row_id, self.snapshot_id)
-        return tuple(column for column in self.columns if column not in hidden)
+        return tuple(column for column in self.columns if column.field_id not in (ROW_ID_FIELD, SNAPSHOT_ID_FIELD))
 
-    def _reserved(self, field_id: int, name: str) -> FileColumn | None:
-        return next(
-            (each for each in self.columns if each.field_id == field_id or (each.field_id is None and each.name == name)),
-            None,
-        )
+    def _reserved(self, field_id: int) -> FileColumn | None:
+        # By id alone: a file that was added from outside may use the name for something else.
+        return next((each for each in self.columns if each.field_id == field_id), None)

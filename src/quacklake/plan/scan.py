@@ -86,6 +86,8 @@ class InlinedRows:
     data: pa.Table
     """`row_id`, `begin_snapshot`, then one column per layout column, named `c<column id>`. Its leaves are either
     native Arrow values or DuckDB's text for them: cast to the column's type either way."""
+    schema_version: int = 0
+    """Which of the table's inlined tables they are in; deletes must say so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from quacklake.errors import StorageError
 from quacklake.names import fold
 from quacklake.plan.layout import FileColumn, FileLayout
 from quacklake.plan.scan import MappedName, ScanFile
 from quacklake.schema import Column
-from quacklake.types import children, is_nested
+from quacklake.types import DataType, ListOf, MapOf, Primitive, Struct, children
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_TEXTS = (Primitive("varchar"), Primitive("json"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,9 @@ class Constant:
 Source = FromFile | Constant
 
 
-def resolve(file: ScanFile, layout: FileLayout, columns: Sequence[Column], schema: Sequence[Column]) -> tuple[Source, ...]:
+def resolve(
+    file: ScanFile, layout: FileLayout, columns: Sequence[Column], schema: Sequence[Column]
+) -> tuple[Source, ...]:
     """One source per wanted column.
 
     Args:
@@ -58,15 +62,42 @@ def resolve(file: ScanFile, layout: FileLayout, columns: Sequence[Column], schem
         layout: What its footer says.
         columns: The wanted columns of the table.
         schema: All top-level columns of the table, for files whose columns have no ids and count by position.
+
+    Raises:
+        StorageError: When a mapping says that a value is in the path of the file and it is not.
     """
     if file.mapping is not None:
-        return tuple(_by_name(file, column, file.mapping, layout.data_columns) for column in columns)
+        return tuple(_by_mapping(file, column, file.mapping, layout.data_columns) for column in columns)
     found = layout.data_columns
     if any(each.field_id is None for each in found):
-        by_position = {column.id: found[index] for index, column in enumerate(schema) if index < len(found)}
-        return tuple(_by_id(column, by_position.get(column.id)) for column in columns)
+        by_position = {column.id: source for column, source in zip(schema, found, strict=False)}
+        return tuple(_by_name(column, by_position.get(column.id)) for column in columns)
     by_id = {each.field_id: each for each in found}
     return tuple(_by_id(column, by_id.get(column.id)) for column in columns)
+
+
+def resolve_inlined(layout: Sequence[Column], columns: Sequence[Column]) -> tuple[Source, ...]:
+    """One source per wanted column for rows that the catalog holds.
+
+    Args:
+        layout: The columns that the rows were written under; each is found as `c<id>`.
+        columns: The wanted columns of the table.
+    """
+    by_id = {column.id: _as_source(column, f"c{column.id}") for column in layout}
+    return tuple(_by_id(column, by_id.get(column.id)) for column in columns)
+
+
+def _as_source(column: Column, name: str) -> FileColumn:
+    below = tuple(_as_source(child, child.name) for child in children(column.type))
+    match column.type:
+        case Struct():
+            return FileColumn(name, column.id, "struct", children=below)
+        case ListOf():
+            return FileColumn(name, column.id, "list", children=below)
+        case MapOf():
+            return FileColumn(name, column.id, "map", children=below)
+        case leaf:
+            return FileColumn(name, column.id, "leaf", type=str(leaf))
 
 
 def _missing(column: Column) -> Constant:
@@ -80,47 +111,51 @@ def _by_id(column: Column, source: FileColumn | None) -> Source:
     if not wanted or not source.children:
         return FromFile(column, source)
     if source.kind != "struct":
-        # One element, one key, one value: their place says which is which, whoever wrote the file.
+        # One element, or a key and a value: their place says which is which, whoever wrote the file.
         return FromFile(column, source, tuple(map(_by_id, wanted, source.children)))
     if all(each.field_id is None for each in source.children):
-        by_name = {fold(each.name): each for each in source.children}
-        return FromFile(column, source, tuple(_by_id(each, by_name.get(fold(each.name))) for each in wanted))
+        return _by_name(column, source)
     by_id = {each.field_id: each for each in source.children}
     return FromFile(column, source, tuple(_by_id(each, by_id.get(each.id)) for each in wanted))
 
 
-def _by_name(
-    file: ScanFile, column: Column, mapping: Sequence[MappedName], found: Sequence[FileColumn]
-) -> Source:
+def _by_name(column: Column, source: FileColumn | None) -> Source:
+    if source is None:
+        return _missing(column)
+    wanted = children(column.type)
+    if not wanted or not source.children:
+        return FromFile(column, source)
+    if source.kind != "struct":
+        return FromFile(column, source, tuple(map(_by_name, wanted, source.children)))
+    return FromFile(column, source, tuple(_by_name(each, _named(source.children, each.name)) for each in wanted))
+
+
+def _by_mapping(file: ScanFile, column: Column, mapping: Sequence[MappedName], found: Sequence[FileColumn]) -> Source:
     mapped = next((each for each in mapping if each.column_id == column.id), None)
     if mapped is None:
         return _missing(column)
     if mapped.is_partition:
-        return Constant(column, hive_value(file.path, mapped.source_name))
+        return Constant(column, hive_value(file.path, mapped.source_name, column.type))
     source = _named(found, mapped.source_name)
     if source is None:
         return _missing(column)
-    if not is_nested(column.type) or not source.children:
-        return FromFile(column, source)
+    return _below_mapping(file, column, mapped, source)
+
+
+def _below_mapping(file: ScanFile, column: Column, mapped: MappedName | None, source: FileColumn) -> Source:
     wanted = children(column.type)
-    if source.kind == "struct":
-        return FromFile(column, source, tuple(_by_name(file, each, mapped.children, source.children) for each in wanted))
-    # A mapping calls a list's only child `list`; its place says what it is.
-    below = {each.column_id: each for each in mapped.children}
-    return FromFile(
-        column,
-        source,
-        tuple(
-            _below(file, child, below.get(child.id), inner) for child, inner in zip(wanted, source.children, strict=False)
-        ),
-    )
-
-
-def _below(file: ScanFile, column: Column, mapped: MappedName | None, source: FileColumn) -> Source:
-    if mapped is None or not is_nested(column.type):
+    if not wanted or not source.children:
         return FromFile(column, source)
-    renamed = MappedName(source.name, column.id, children=mapped.children)
-    return _by_name(file, column, (renamed,), (source,))
+    if mapped is None or not mapped.children:
+        return _by_name(column, source)
+    if source.kind == "struct":
+        below = tuple(_by_mapping(file, each, mapped.children, source.children) for each in wanted)
+        return FromFile(column, source, below)
+    # A mapping has a name of its own for the element of a list (`list`, `element`, `array`); its place says what it is.
+    by_id = {each.column_id: each for each in mapped.children}
+    pairs = zip(wanted, source.children, strict=False)
+    inside = tuple(_below_mapping(file, each, by_id.get(each.id), inner) for each, inner in pairs)
+    return FromFile(column, source, inside)
 
 
 def _named(found: Sequence[FileColumn], name: str) -> FileColumn | None:
@@ -128,10 +163,17 @@ def _named(found: Sequence[FileColumn], name: str) -> FileColumn | None:
     return exact or next((each for each in found if fold(each.name) == fold(name)), None)
 
 
-def hive_value(path: str, key: str) -> str | None:
-    """The value of `key=value` in a path, or None where it stands for NULL or is not there."""
-    for part in path.split("/"):
+def hive_value(path: str, key: str, type_: DataType) -> str | None:
+    """The value of `key=value` in the folders of a path as text, or None where it stands for NULL.
+
+    NULL is what DuckDB takes for it: the word of Hive, `NULL` in any case, and nothing at all unless it is text.
+
+    Raises:
+        StorageError: When the path has no such key.
+    """
+    for part in path.split("/")[:-1]:
         name, mark, value = part.partition("=")
-        if mark and fold(unquote(name)) == fold(key):
-            return None if value == HIVE_NULL else unquote(value)
-    return None
+        if mark and "=" not in value and fold(name) == fold(key):
+            is_null = value == HIVE_NULL or value.lower() == "null" or (not value and type_ not in _TEXTS)
+            return None if is_null else unquote(value)
+    raise StorageError(f"the value of {key!r} should be in the path of {path} and is not")

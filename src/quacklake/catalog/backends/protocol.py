@@ -7,6 +7,8 @@ from typing import Literal, Protocol
 
 import sqlalchemy as sa
 
+from quacklake.errors import QuacklakeError
+
 Failure = Literal["unique", "serialization", "deadlock", "locked", "lost", "missing_table", "denied", "other"]
 """Why a statement failed, told apart by SQLSTATE or driver code, never by its words where a code exists."""
 
@@ -20,21 +22,41 @@ class Backend(Protocol):
     """The address for people: never a password."""
     sql_schema: str | None
     """Where the metadata tables are, when not in the default place."""
+    transactional_ddl: bool
+    """Whether CREATE TABLE and ALTER TABLE are part of a transaction; MySQL commits before and after each."""
 
     def read(self) -> AbstractContextManager[sa.Connection]:
-        """A connection whose every query sees one and the same state of the database."""
+        """A connection whose every query sees one and the same state of the database.
+
+        What goes wrong inside comes out as an error of our own tree.
+        """
         ...
 
     def write(self) -> AbstractContextManager[sa.Connection]:
-        """A connection in a transaction that commits when the block ends well and rolls back otherwise."""
+        """A connection in a transaction that commits when the block ends well and rolls back otherwise.
+
+        Errors of statements come out as they are, for the caller to `classify` and try again, or to `translate`.
+        """
         ...
 
     def classify(self, error: BaseException) -> Failure:
         """Why it failed."""
         ...
 
+    def translate(self, error: BaseException) -> QuacklakeError:
+        """The error for people, without anything secret in it."""
+        ...
+
     def has_table(self, connection: sa.Connection, table: str) -> bool:
         """Whether a table of that name exists where the metadata tables are."""
+        ...
+
+    def columns(self, connection: sa.Connection) -> dict[str, tuple[str, ...]]:
+        """The tables whose names start with `ducklake_`, each with the names of its columns in order."""
+        ...
+
+    def exclusive(self, connection: sa.Connection) -> AbstractContextManager[None]:
+        """Make the SQL schema of the metadata tables if need be, and let nobody else create or migrate a lake there."""
         ...
 
     def default_data_path(self) -> str | None:

@@ -4,42 +4,45 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
+from sqlalchemy.util import LRUCache
 
+from quacklake.catalog.backends.failures import driver_error, first_line, translated
 from quacklake.catalog.backends.protocol import Failure
+from quacklake.errors import CatalogError, QuacklakeError
 
 BUSY_TIMEOUT_SECONDS = 30.0
 """DuckDB holds its read lock until a result is fetched to the end, so waiting is normal."""
+
+_HAS_TABLE = sa.text("SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = :name")
+_COLUMNS = sa.text(
+    "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c"
+    " WHERE m.type IN ('table', 'view') AND substr(m.name, 1, 9) = 'ducklake_' ORDER BY m.name, c.cid"
+)
 
 
 class SqliteBackend:
     """A SQLite file, shared by every process of one machine."""
 
     name = "sqlite"
-    sql_schema = None
+    sql_schema: str | None = None
+    transactional_ddl = True
 
     def __init__(self, path: Path, *, create: bool) -> None:
         self.path = path
         self.display = f"sqlite:///{path}"
-        mode = "rwc" if create else "rw"
-        self._engine = sa.create_engine(
-            "sqlite://",
-            creator=lambda: sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode={mode}",
-                uri=True,
-                timeout=BUSY_TIMEOUT_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
-            ),
-            poolclass=sa.pool.QueuePool,
-        )
+        address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+        self._engine = _engine(address)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        with self._transaction("BEGIN") as connection:
+        with translated(self), self._transaction("BEGIN") as connection:
             yield connection
 
     @contextmanager
@@ -50,20 +53,24 @@ class SqliteBackend:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sa.Connection]:
-        with self._engine.connect() as connection:
+        with translated(self):
+            connection = self._engine.connect()
+        with connection:
             driver = connection.connection.driver_connection
             assert isinstance(driver, sqlite3.Connection)
-            driver.execute(begin)
+            with translated(self):
+                connection.exec_driver_sql(begin)
             try:
                 yield connection
+                connection.exec_driver_sql("COMMIT")
             except BaseException:
-                if driver.in_transaction:
+                # After an interrupt SQLAlchemy has closed the connection, which ends the transaction too.
+                if not connection.invalidated and driver.in_transaction:
                     driver.execute("ROLLBACK")
                 raise
-            driver.execute("COMMIT")
 
     def classify(self, error: BaseException) -> Failure:
-        cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+        cause = driver_error(error)
         code = getattr(cause, "sqlite_errorcode", None)
         if code is None:
             return "other"
@@ -77,12 +84,60 @@ class SqliteBackend:
             return "missing_table"
         return "denied" if primary in (sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) else "other"
 
+    def translate(self, error: BaseException) -> QuacklakeError:
+        code = getattr(driver_error(error), "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_NOTADB:
+            return CatalogError(f"{self.path} is not a SQLite database", hint="duckdb:///file opens a DuckDB file")
+        if code == sqlite3.SQLITE_CANTOPEN:
+            return CatalogError(f"{self.path} cannot be opened", hint="check that the file may be read and written")
+        if code == sqlite3.SQLITE_READONLY:
+            return CatalogError(f"{self.path} cannot be written", hint="check the rights of the file and its folder")
+        if self.classify(error) == "locked":
+            return CatalogError(
+                f"{self.path} was locked for {BUSY_TIMEOUT_SECONDS:.0f} seconds",
+                hint="end the process that writes to it; in DuckDB, fetch or close open results",
+            )
+        return CatalogError(f"SQLite failed on {self.path}: {first_line(error)}")
+
     def has_table(self, connection: sa.Connection, table: str) -> bool:
-        query = sa.text("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name")
-        return connection.execute(query, {"name": table}).first() is not None
+        return connection.execute(_HAS_TABLE, {"name": table}).first() is not None
+
+    def columns(self, connection: sa.Connection) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for table, column in connection.execute(_COLUMNS):
+            found[table] = (*found.get(table, ()), column)
+        return found
+
+    def exclusive(self, connection: sa.Connection) -> AbstractContextManager[None]:
+        # The write transaction keeps everybody else out already.
+        return nullcontext()
 
     def default_data_path(self) -> str | None:
         return f"{self.path}.files/"
 
     def close(self) -> None:
         self._engine.dispose()
+
+
+def _engine(address: str) -> Engine:
+    def connect() -> Any:
+        return sqlite3.connect(
+            address, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+
+    dialect, compiled = _dialect()
+    # Every transaction is ended by hand.
+    pool = sa.pool.QueuePool(connect, dialect=dialect, reset_on_return=None)
+    return Engine(pool, dialect, sa.make_url("sqlite://"), execution_options={"compiled_cache": compiled})
+
+
+@lru_cache(maxsize=1)
+def _dialect() -> tuple[sa.Dialect, Any]:
+    """One dialect and one cache of compiled statements for all SQLite catalogs of the process.
+
+    To compile the statements of one scan takes longer than to run them a hundred times.
+    """
+    template = sa.create_engine("sqlite://")
+    template.connect().close()
+    template.dispose()
+    return template.dialect, LRUCache(500)

@@ -1,0 +1,312 @@
+"""Catalogs in a DuckDB file.
+
+Only one process at a time can have such a file open to write. So it is attached when a transaction starts and
+detached when it ends, to one DuckDB that lives as long as the process: a new one takes ten times as long.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import duckdb_engine
+import sqlalchemy as sa
+from sqlalchemy.dialects import registry
+
+from quacklake.catalog.backends.failures import driver_error, first_line, translated
+from quacklake.catalog.backends.protocol import Failure
+from quacklake.errors import CatalogError, QuacklakeError
+from quacklake.names import quote
+
+LOCK_TIMEOUT_SECONDS = 30.0
+"""How long to wait for another process to let go of the file."""
+
+_HAS_TABLE = sa.text(
+    "SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = :place"
+    " AND table_name = :name LIMIT 1"
+)
+_COLUMNS = sa.text(
+    "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = current_database()"
+    " AND schema_name = :place AND starts_with(table_name, 'ducklake_') ORDER BY table_name, column_index"
+)
+
+
+class CatalogDialect(duckdb_engine.Dialect):
+    """The dialect of duckdb-engine with the cache of compiled statements, which it leaves off out of caution."""
+
+    supports_statement_cache = True
+
+
+registry.register("quacklake_duckdb", __name__, "CatalogDialect")
+
+
+class DuckdbBackend:
+    """A DuckDB file, for one process at a time."""
+
+    name = "duckdb"
+    transactional_ddl = True
+
+    def __init__(self, path: Path, sql_schema: str | None = None) -> None:
+        self.path = path
+        self.sql_schema = sql_schema
+        self.display = f"duckdb:///{path}"
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        with translated(self), self._transaction(writes=False) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        with self._transaction(writes=True) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
+        with translated(self):
+            name = _desk().open(self.path, writes=writes)
+        try:
+            with _desk().engine.connect() as connection:
+                connection.exec_driver_sql(f"USE {quote(name)}")
+                yield connection
+                connection.commit()
+        finally:
+            _desk().close(self.path)
+
+    def classify(self, error: BaseException) -> Failure:
+        cause = driver_error(error)
+        words = str(cause)
+        match cause:
+            case duckdb.ConstraintException():
+                return "unique" if "uplicate key" in words else "other"
+            case duckdb.TransactionException():
+                return "serialization"
+            case duckdb.CatalogException():
+                return "missing_table" if "does not exist" in words else "other"
+            case duckdb.PermissionException():
+                return "denied"
+            case duckdb.Error():
+                # DuckDB has classes of errors and no codes: these three share theirs with other mistakes.
+                if "Could not set lock" in words or "Unique file handle conflict" in words:
+                    return "locked"
+                return "denied" if "read-only mode" in words or "Permission denied" in words else "other"
+        return "other"
+
+    def translate(self, error: BaseException) -> QuacklakeError:
+        words = first_line(error)
+        if "Unique file handle conflict" in words:
+            return CatalogError(
+                f"this process has {self.path} attached to another DuckDB", hint="detach it there, or close that DuckDB"
+            )
+        if self.classify(error) == "locked":
+            return CatalogError(
+                f"another process has kept {self.path} open for {LOCK_TIMEOUT_SECONDS:.0f} seconds",
+                hint="a DuckDB file serves one process at a time; a SQLite or PostgreSQL catalog serves many",
+            )
+        if "not a valid DuckDB database file" in words:
+            return CatalogError(f"{self.path} is not a DuckDB database", hint="sqlite:///file opens a SQLite file")
+        if self.classify(error) == "denied":
+            return CatalogError(f"{self.path} cannot be written", hint="check the rights of the file and its folder")
+        return CatalogError(f"DuckDB failed on {self.path}: {words}")
+
+    def has_table(self, connection: sa.Connection, table: str) -> bool:
+        found = connection.execute(_HAS_TABLE, {"place": self.sql_schema or "main", "name": table})
+        return found.first() is not None
+
+    def columns(self, connection: sa.Connection) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for table, column in connection.execute(_COLUMNS, {"place": self.sql_schema or "main"}):
+            found[table] = (*found.get(table, ()), column)
+        return found
+
+    def exclusive(self, connection: sa.Connection) -> AbstractContextManager[None]:
+        if self.sql_schema is not None:
+            connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {quote(self.sql_schema)}")
+        return nullcontext()
+
+    def default_data_path(self) -> str | None:
+        return f"{self.path}.files/"
+
+    def close(self) -> None:
+        """Nothing to do: the file is open during transactions only."""
+
+
+class _Link(duckdb_engine.ConnectionWrapper):
+    """A connection whose results outlive the next statement, as SQLAlchemy expects of every driver."""
+
+    def __init__(self, link: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(link)
+        self.link = link
+        self.latest: _Cursor | None = None
+
+    def cursor(self) -> Any:
+        return _Cursor(self)
+
+
+class _Cursor:
+    """One statement and its rows. DuckDB itself forgets them when the connection runs another one."""
+
+    def __init__(self, connection: _Link) -> None:
+        self.connection = connection
+        self.description: Any = None
+        self.rowcount = -1
+        self.arraysize = 1
+        self._rows: Iterator[Any] = iter(())
+
+    def execute(self, statement: str, parameters: Sequence[Any] | None = None, context: Any = None) -> None:
+        link = self._begin()
+        link.execute(statement, parameters or None)
+        self.description = link.description
+        if self.description and [each[0] for each in self.description] == ["Count"] and not _is_query(statement):
+            # A change of rows answers with their number.
+            rows = link.fetchall()
+            self.rowcount = rows[0][0] if rows else -1
+            self.description = None
+        elif self.description:
+            self.connection.latest = self
+
+    def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], context: Any = None) -> None:
+        self._begin().executemany(statement, [*parameters])
+        self.description = None
+
+    def fetchone(self) -> Any:
+        return next(self._all(), None)
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        return list(islice(self._all(), size or self.arraysize))
+
+    def fetchall(self) -> list[Any]:
+        return list(self._all())
+
+    def to_arrow_table(self) -> Any:
+        """All rows at once, in Arrow's types."""
+        assert self.connection.latest is self, "rows are fetched once"
+        self.connection.latest = None
+        return self.connection.link.to_arrow_table()
+
+    def close(self) -> None:
+        if self.connection.latest is self:
+            self.connection.latest = None
+        self._rows = iter(())
+
+    def _begin(self) -> duckdb.DuckDBPyConnection:
+        if self.connection.latest is not None:
+            self.connection.latest._all()
+        self._rows = iter(())
+        return self.connection.link
+
+    def _all(self) -> Iterator[Any]:
+        if self.connection.latest is self:
+            self.connection.latest = None
+            self._rows = iter(self.connection.link.fetchall())
+        return self._rows
+
+
+def _is_query(statement: str) -> bool:
+    return statement.lstrip("( \n\t").upper().startswith(("SELECT", "WITH", "FROM"))
+
+
+@dataclass(slots=True)
+class _OpenFile:
+    name: str
+    writable: bool
+    users: int = 1
+
+
+class _Desk:
+    """The one DuckDB of the process, and the files that lie open on it."""
+
+    def __init__(self) -> None:
+        self._instance = duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False})
+        # Moments are fetched as text, and text has the zone of the session.
+        self._instance.execute("SET GLOBAL TimeZone = 'UTC'")
+        self._files: dict[Path, _OpenFile] = {}
+        self._changed = threading.Condition()
+        self._numbers = count(1)
+        self.engine = sa.create_engine(
+            "quacklake_duckdb://", creator=self._connect, poolclass=sa.pool.NullPool, hide_parameters=True
+        )
+
+    def _connect(self) -> Any:
+        return _Link(self._instance.cursor())
+
+    def open(self, path: Path, *, writes: bool) -> str:
+        """Attach a file, or join those who have it open already; the name it has until it is closed."""
+        key = path.resolve()
+        deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
+        pause = 0.005
+        with self._changed:
+            while True:
+                held = self._files.get(key)
+                if held is not None and (held.writable or not writes):
+                    held.users += 1
+                    return held.name
+                # A file that is being read cannot be opened a second time to write: wait for its readers.
+                error = None if held is not None else self._attach(key, writes)
+                if held is None and error is None:
+                    return self._files[key].name
+                if time.monotonic() > deadline:
+                    raise error or _still_read(key)
+                self._changed.wait(pause)
+                pause = min(pause * 1.5, 0.25)
+
+    def _attach(self, path: Path, writes: bool) -> sa.exc.OperationalError | None:
+        name = f"catalog_{next(self._numbers)}"
+        literal = str(path).replace("'", "''")
+        # With its type given, DuckDB does not open the file to look at it: to close it then would drop the lock
+        # that another DuckDB of this process has on it.
+        mode = "" if writes else ", READ_ONLY"
+        try:
+            self._instance.execute(f"ATTACH '{literal}' AS {quote(name)} (TYPE duckdb{mode})")
+        except duckdb.Error as error:
+            wrapped = sa.exc.OperationalError("ATTACH", None, error)
+            if "Could not set lock" in str(error) or "Unique file handle conflict" in str(error):
+                return wrapped
+            raise wrapped from error
+        self._files[path] = _OpenFile(name, writes)
+        return None
+
+    def close(self, path: Path) -> None:
+        """Detach the file when nobody else uses it any more."""
+        key = path.resolve()
+        with self._changed:
+            held = self._files[key]
+            held.users -= 1
+            if held.users == 0:
+                del self._files[key]
+                self._instance.execute(f"DETACH {quote(held.name)}")
+            self._changed.notify_all()
+
+
+def _still_read(path: Path) -> CatalogError:
+    return CatalogError(
+        f"{path} was read all the time for {LOCK_TIMEOUT_SECONDS:.0f} seconds, so nothing could be written",
+        hint="do not write inside a read of the same DuckDB file",
+    )
+
+
+_making = threading.Lock()
+
+
+def _desk() -> _Desk:
+    with _making:
+        return _only_desk()
+
+
+@lru_cache(maxsize=1)
+def _only_desk() -> _Desk:
+    return _Desk()
+
+
+# The threads of a DuckDB do not survive a fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_only_desk.cache_clear)

@@ -1,0 +1,148 @@
+"""What PostgreSQL and MySQL have in common: a server, connections in a pool, transactions begun by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import sqlalchemy as sa
+
+from quacklake.catalog.backends.failures import scrub_chain, translated
+from quacklake.catalog.backends.protocol import Failure
+from quacklake.catalog.url import CatalogUrl
+from quacklake.errors import MissingExtraError, QuacklakeError
+
+CONNECT_TIMEOUT_SECONDS = 10
+
+
+class ServerBackend:
+    """A catalog in a database server; each server says how its transactions begin and what its errors mean."""
+
+    name: str
+    title: str
+    """What people call it."""
+    transactional_ddl: bool
+    begin_read: Sequence[str]
+    begin_write: Sequence[str]
+
+    def __init__(self, url: CatalogUrl, sql_schema: str | None, engine: sa.Engine) -> None:
+        self.url = url
+        self.display = url.display
+        self.sql_schema = sql_schema
+        self._engine = engine
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        with translated(self), self._transaction(self.begin_read) as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        with self._transaction(self.begin_write) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, begin: Sequence[str]) -> Iterator[sa.Connection]:
+        with translated(self):
+            connection = self._open(begin)
+        try:
+            yield connection
+            connection.exec_driver_sql("COMMIT")
+        except BaseException:
+            self._abandon(connection)
+            raise
+        finally:
+            connection.close()
+
+    def _open(self, begin: Sequence[str]) -> sa.Connection:
+        connection = self._connect()
+        try:
+            self._begin(connection, begin)
+            return connection
+        except sa.exc.DBAPIError as error:
+            connection.invalidate()
+            connection.close()
+            if self.classify(error) != "lost":
+                raise
+        # The server was restarted since the connection was used last: a new one is as good.
+        connection = self._connect()
+        try:
+            self._begin(connection, begin)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect(self) -> sa.Connection:
+        return self._engine.connect()
+
+    def _begin(self, connection: sa.Connection, begin: Sequence[str]) -> None:
+        for statement in begin:
+            connection.exec_driver_sql(statement)
+
+    def _abandon(self, connection: sa.Connection) -> None:
+        if connection.invalidated or connection.closed:
+            return
+        try:
+            connection.exec_driver_sql("ROLLBACK")
+        except sa.exc.SQLAlchemyError:
+            # The server ends the transaction of a connection that goes away.
+            with suppress(sa.exc.SQLAlchemyError):
+                connection.invalidate()
+
+    def default_data_path(self) -> str | None:
+        return None
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def classify(self, error: BaseException) -> Failure:
+        raise NotImplementedError
+
+    def translate(self, error: BaseException) -> QuacklakeError:
+        scrub_chain(error, self.url.secrets)
+        return self.explain(error)
+
+    def explain(self, error: BaseException) -> QuacklakeError:
+        """The error for people; anything secret has been taken out of what it was made from."""
+        raise NotImplementedError
+
+    def has_table(self, connection: sa.Connection, table: str) -> bool:
+        raise NotImplementedError
+
+    def columns(self, connection: sa.Connection) -> dict[str, tuple[str, ...]]:
+        raise NotImplementedError
+
+    @contextmanager
+    def exclusive(self, connection: sa.Connection) -> Iterator[None]:
+        raise NotImplementedError
+        yield
+
+
+def build_engine(driver: str, package: str, extra: str, arguments: dict[str, Any], **settings: Any) -> sa.Engine:
+    """An engine whose connections commit nothing and begin nothing by themselves.
+
+    Raises:
+        MissingExtraError: When the driver is not installed.
+    """
+    try:
+        return sa.create_engine(
+            f"{driver}://",
+            connect_args=arguments,
+            isolation_level="AUTOCOMMIT",
+            # Every transaction is ended by hand.
+            pool_reset_on_return=None,
+            hide_parameters=True,
+            **settings,
+        )
+    except ImportError as error:
+        raise MissingExtraError.for_extra(package, extra) from error
+
+
+def group_columns(rows: Iterable[Any]) -> dict[str, tuple[str, ...]]:
+    """Rows of table and column, in order, as tables with their columns."""
+    found: dict[str, tuple[str, ...]] = {}
+    for table, column in rows:
+        found[table] = (*found.get(table, ()), column)
+    return found

@@ -1,0 +1,58 @@
+"""The `quacklake` command: its global options and the list of its commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from quacklake.cli import listings, scans
+from quacklake.cli.edge import Edge
+from quacklake.cli.options import AtOption, EngineChoice, EngineOption, JsonOption, LakeOption, Settings
+
+app = typer.Typer(
+    name="quacklake",
+    cls=Edge,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from quacklake import __version__
+
+        typer.echo(f"quacklake {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def set_up(
+    ctx: typer.Context,
+    lake: LakeOption = None,
+    engine: EngineOption = EngineChoice.local,
+    at: AtOption = None,
+    json: JsonOption = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Look into a DuckLake lake: its tables, snapshots, files and rows.
+
+    Data goes to stdout, words go to stderr. Nothing here writes to the lake.
+
+    Example: `quacklake --lake sqlite:///lake.db scan events --where "country = 'DE'" --limit 5`
+    """
+    ctx.obj = Settings(lake, engine, None if at is None else at.at, json)
+
+
+for command in (listings.tables, listings.show, listings.snapshots, scans.scan, scans.files, scans.explain):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="quacklake")

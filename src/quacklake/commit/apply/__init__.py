@@ -1,0 +1,1 @@
+"""The statements of a commit. One module per kind of row."""

@@ -1,0 +1,55 @@
+"""One attempt to commit: the open transaction, and what was found out and allocated in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.view import TableEntry
+from quacklake.commit.changes import Intent
+from quacklake.commit.ids import Allocation
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Everything that the statements of a commit need."""
+
+    connection: sa.Connection
+    tables: CatalogTables
+    backend: Backend
+    intent: Intent
+    ids: Allocation
+    time: datetime
+    data_path: str
+
+    @property
+    def snapshot_id(self) -> int:
+        """The id of the new snapshot."""
+        return self.ids.snapshot_id
+
+    def of(self, kind: type[C]) -> list[C]:
+        """The changes of one kind."""
+        return self.intent.of(kind)
+
+    def entry(self, table_id: int) -> TableEntry:
+        """A table that the transaction touches, as it will be; by the id that the transaction knows."""
+        return self.intent.entries[table_id]
+
+    def insert(self, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Put rows into a table of the catalog, each with a value for every column."""
+        complete = [{column.name: row.get(column.name) for column in table.columns} for row in rows]
+        if complete:
+            self.connection.execute(table.insert(), complete)
+
+    def end(self, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
+        """Let rows that are still there end with this snapshot; how many there were."""
+        statement = table.update().where(table.c.end_snapshot.is_(None), *conditions)
+        return self.connection.execute(statement.values(end_snapshot=self.snapshot_id)).rowcount

@@ -1,0 +1,79 @@
+"""What must be known before the first statement of a commit: ids depend on it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.tables import CatalogTables
+from quacklake.commit.apply.inlined import needed_layouts
+from quacklake.commit.apply.stats import TableStats, load_stats, shift_row_ids
+from quacklake.commit.changes import AddFiles, Intent
+from quacklake.commit.ids import Allocation, MappingKey, allocate
+from quacklake.commit.state import Turn
+from quacklake.plan.scan import MappedName
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The intent with all that follows from the state of the catalog, and its ids."""
+
+    intent: Intent
+    ids: Allocation
+    stats: Mapping[int, TableStats]
+    shifts: Mapping[int, int]
+    """By table, how far row ids moved since the transaction took them."""
+    mappings: Mapping[MappingKey, int]
+    """Name mappings that the catalog has already."""
+
+
+def prepare(connection: sa.Connection, tables: CatalogTables, backend: Backend, intent: Intent, turn: Turn) -> Prepared:
+    """Read what the commit builds on and allocate its ids."""
+    layouts = needed_layouts(connection, tables, backend, intent)
+    complete = replace(intent, changes=(*intent.changes, *layouts))
+    stats = load_stats(connection, tables, complete)
+    mappings = _known_mappings(connection, tables, complete)
+    return Prepared(
+        intent=complete,
+        ids=allocate(turn.newest, complete.changes, mappings),
+        stats=stats,
+        shifts=shift_row_ids(complete, stats),
+        mappings=mappings,
+    )
+
+
+def _known_mappings(connection: sa.Connection, tables: CatalogTables, intent: Intent) -> dict[MappingKey, int]:
+    wanted = {
+        change.table_id
+        for change in intent.of(AddFiles)
+        if change.table_id >= 0 and any(file.name_mapping is not None for file in change.files)
+    }
+    if not wanted:
+        return {}
+    table = tables.column_mapping
+    query = sa.select(table.c.table_id, table.c.mapping_id).where(table.c.table_id.in_(sorted(wanted)))
+    owners = {row.mapping_id: row.table_id for row in connection.execute(query)}
+    return {(owners[id_], names): id_ for id_, names in _load_names(connection, tables, sorted(owners)).items()}
+
+
+def _load_names(
+    connection: sa.Connection, tables: CatalogTables, mapping_ids: Sequence[int]
+) -> dict[int, tuple[MappedName, ...]]:
+    table = tables.name_mapping
+    below: dict[tuple[int, int | None], list[sa.Row[Any]]] = defaultdict(list)
+    query = sa.select(table).where(table.c.mapping_id.in_(mapping_ids)).order_by(table.c.column_id)
+    for row in connection.execute(query):
+        below[row.mapping_id, row.parent_column].append(row)
+
+    def build(mapping_id: int, parent: int | None) -> tuple[MappedName, ...]:
+        return tuple(
+            MappedName(row.source_name, row.target_field_id, bool(row.is_partition), build(mapping_id, row.column_id))
+            for row in below[mapping_id, parent]
+        )
+
+    return {mapping_id: build(mapping_id, None) for mapping_id in mapping_ids}

@@ -1,0 +1,133 @@
+"""What a commit finds when it has its turn: the newest snapshot, the clock, and what others did meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.columns import Moment
+from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.version import check_writable
+from quacklake.catalog.view import Snapshot
+from quacklake.commit.applied import Applied, parse_applied
+from quacklake.commit.conflicts import Claim, Happened
+from quacklake.errors import CatalogError
+
+_CLOCKS = {"postgresql": "clock_timestamp()", "mysql": "UTC_TIMESTAMP()"}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The state on top of which this commit goes."""
+
+    newest: Snapshot
+    time: datetime
+    """For the new snapshot: the catalog's clock, and never before the snapshot it comes after."""
+
+
+def take_turn(connection: sa.Connection, tables: CatalogTables, backend: Backend) -> Turn:
+    """Wait until no other commit of ours is under way, then look.
+
+    The primary key of the snapshots decides who wins, also against DuckDB. The lock is there so that many writers
+    stand in line and do not all run into that key.
+
+    Raises:
+        VersionError: When the lake is not of the version that is written here.
+    """
+    metadata = tables.metadata
+    query = sa.select(metadata.c.value).where(metadata.c.key == "version")
+    if backend.name in _CLOCKS:
+        query = query.with_for_update()
+    check_writable(str(connection.execute(query).scalar()), backend.display)
+    snapshot = tables.snapshot
+    clock = _CLOCKS.get(backend.name)
+    now: sa.ColumnElement[Any] = sa.literal_column(clock, Moment()) if clock is not None else sa.null()
+    newest = sa.select(snapshot, now.label("clock")).order_by(snapshot.c.snapshot_id.desc()).limit(1)
+    row = connection.execute(newest).first()
+    if row is None:
+        raise CatalogError("the lake has no snapshot", hint="the catalog is damaged; restore it from a backup")
+    # A catalog that is a file has the clock of this machine.
+    moment = row.clock if clock is not None else datetime.now(UTC)
+    found = Snapshot(row.snapshot_id, row.snapshot_time, row.schema_version, row.next_catalog_id, row.next_file_id)
+    return Turn(found, max(moment, found.time))
+
+
+def load_happened(
+    connection: sa.Connection, tables: CatalogTables, backend: Backend, base: int, newest: int, claims: Sequence[Claim]
+) -> list[Happened]:
+    """Everything that others committed after the base snapshot, as far as the claims need to know."""
+    snapshot, changes = tables.snapshot, tables.snapshot_changes
+    query = (
+        sa.select(snapshot.c.snapshot_id, changes.c.changes_made)
+        .select_from(snapshot.outerjoin(changes, changes.c.snapshot_id == snapshot.c.snapshot_id))
+        .where(snapshot.c.snapshot_id > base, snapshot.c.snapshot_id <= newest)
+        .order_by(snapshot.c.snapshot_id)
+    )
+    rows = connection.execute(query).all()
+    happened = [
+        Happened(row.snapshot_id, entry)
+        for row in rows
+        for entry in (parse_applied(row.changes_made) or (Applied("nothing that is written down", is_known=False),))
+    ]
+    if len(rows) < newest - base:
+        # Expired snapshots take with them what they did.
+        happened.append(Happened(newest, Applied("something in a snapshot that has expired", is_known=False)))
+    happened.extend(_load_renamed(connection, tables, base, claims))
+    return _with_files(connection, tables, backend, base, claims, happened)
+
+
+def _load_renamed(
+    connection: sa.Connection, tables: CatalogTables, base: int, claims: Sequence[Claim]
+) -> Iterator[Happened]:
+    """Tables and views that got another name: `changes_made` calls that a creation and does not say of what."""
+    for word, table, key, kind in (
+        ("renamed_table", tables.table, tables.table.c.table_id, "table"),
+        ("renamed_view", tables.view, tables.view.c.view_id, "view"),
+    ):
+        ids = {claim.id for claim in claims if claim.id is not None and claim.act.endswith(kind)}
+        if not ids:
+            continue
+        query = sa.select(key, table.c.begin_snapshot).where(key.in_(sorted(ids)), table.c.begin_snapshot > base)
+        for id_, snapshot_id in connection.execute(query):
+            yield Happened(snapshot_id, Applied(word, id_))
+
+
+def _with_files(
+    connection: sa.Connection,
+    tables: CatalogTables,
+    backend: Backend,
+    base: int,
+    claims: Sequence[Claim],
+    happened: list[Happened],
+) -> list[Happened]:
+    done = []
+    deleted_from = {each.what.id for each in happened if each.what.word == "deleted_from_table"}
+    touched = {
+        claim.id: _load_touched(connection, tables, base, sorted(claim.files))
+        for claim in claims
+        if claim.files and claim.id in deleted_from
+    }
+    for each in happened:
+        files = touched.get(each.what.id, frozenset()) if each.what.word == "deleted_from_table" else frozenset()
+        done.append(Happened(each.snapshot_id, each.what, files))
+    return done
+
+
+def _load_touched(connection: sa.Connection, tables: CatalogTables, base: int, files: Sequence[int]) -> frozenset[int]:
+    """Which of the files lost rows, or ended, after the base snapshot."""
+    data, deletes = tables.data_file, tables.delete_file
+    # A delete file that took the place of another begins where that one did; its newest position says when.
+    newer = sa.or_(deletes.c.begin_snapshot > base, deletes.c.partial_max > base)
+    found: set[int] = set()
+    for start in range(0, len(files), 500):
+        chunk = list(files[start : start + 500])
+        alive = sa.select(data.c.data_file_id).where(data.c.data_file_id.in_(chunk), data.c.end_snapshot.is_(None))
+        found.update(set(chunk) - set(connection.execute(alive).scalars()))
+        query = sa.select(deletes.c.data_file_id).where(deletes.c.data_file_id.in_(chunk), newer)
+        found.update(connection.execute(query).scalars())
+    return frozenset(found)

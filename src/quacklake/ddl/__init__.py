@@ -1,0 +1,1 @@
+"""Changes of what a lake consists of: namespaces, tables, columns, views, settings."""

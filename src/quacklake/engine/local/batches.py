@@ -1,0 +1,47 @@
+"""Arrow batches in the shape that a plan promises, and not too large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from quacklake.plan.scan import ScanFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH_BYTES = 64 << 20
+"""About how much of a file, as it is stored, is in one batch."""
+LARGEST_BATCH = (1 << 31) - (1 << 20)
+"""The offsets of text in a batch are numbers of 32 bits. Not every cast in Arrow says when they overflow."""
+_FEWEST_ROWS = 2048
+"""What DuckDB moves at once anyhow."""
+
+
+def rows_per_batch(files: Iterable[ScanFile], most: int) -> int:
+    """How many rows to hold at once, so that rows with large values do not fill the memory."""
+    widest = max((file.size / file.record_count for file in files if file.size and file.record_count), default=1.0)
+    return max(_FEWEST_ROWS, min(most, int(_BATCH_BYTES / widest)))
+
+
+def shape_batch(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batch with the names and types of the schema; columns are matched by position.
+
+    Engines hand over the right values, but with names of their own for the element of a list, with no marks on
+    fields, and with wider offsets for text. Text that is too long for one batch becomes several.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    if batch.num_rows > 1 and batch.nbytes > LARGEST_BATCH:
+        for rows in np.array_split(np.arange(batch.num_rows), 2):
+            # A slice would keep the offsets that are too large.
+            yield from shape_batch(batch.take(rows), schema)
+        return
+    columns = [_shaped(column, field) for column, field in zip(batch.columns, schema, strict=True)]
+    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _shaped(column: pa.Array[Any], field: pa.Field[Any]) -> pa.Array[Any]:
+    # The cast is a safe one: a value that does not fit raises.
+    return column if column.type.equals(field.type, check_metadata=True) else column.cast(field.type)

@@ -1,0 +1,90 @@
+"""The local engine: plans run in this process, rows leave as a stream of Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Literal
+
+from quacklake.engine.local import duckdb_hand, polars_hand
+from quacklake.engine.local.choice import why_not_polars
+from quacklake.engine.local.groups import FileGroup, group_files, wanted_columns
+from quacklake.engine.local.types import output_schema
+from quacklake.errors import UnsupportedError
+from quacklake.plan.scan import ScanPlan
+from quacklake.plan.write import WritePlan
+from quacklake.schema import Column
+from quacklake.storage.stores import Stores
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from quacklake.engine.local.dml import LocalWriter
+
+Hand = Literal["polars", "duckdb"]
+
+
+class LocalEngine:
+    """Runs plans with Polars where it gives exactly what DuckDB gives, with DuckDB otherwise.
+
+    Args:
+        storage_options: Credentials and endpoints for object stores, as obstore names them.
+        hand: Read files with this hand only, and refuse what it cannot read.
+    """
+
+    name = "local"
+
+    def __init__(self, storage_options: Mapping[str, str] | None = None, *, hand: Hand | None = None) -> None:
+        self.stores = Stores(storage_options)
+        self._hand = hand
+
+    def read(self, plan: ScanPlan) -> pa.RecordBatchReader:
+        """The rows, as a stream that holds a few batches at a time."""
+        import pyarrow as pa
+
+        schema = output_schema(plan)
+        if not plan.output_names:
+            raise UnsupportedError(f"a scan of {plan.table} without columns", hint="use count()")
+        columns = wanted_columns(plan)
+        groups = group_files(plan, columns, self.stores)
+        return pa.RecordBatchReader.from_batches(schema, self._batches(plan, groups, columns))
+
+    def count(self, plan: ScanPlan) -> int:
+        """How many rows `read` would give."""
+        columns = wanted_columns(plan)
+        groups = group_files(plan, columns, self.stores)
+        if plan.where is None and not any(group.is_partial for group in groups):
+            rows = sum(group.live_rows for group in groups) + sum(rows.data.num_rows for rows in plan.inlined)
+            return rows if plan.limit is None else min(rows, plan.limit)
+        return duckdb_hand.count_rows(plan, groups, columns, self.stores)
+
+    def writer(self, plan: WritePlan) -> LocalWriter:
+        """What makes changes of one table."""
+        from quacklake.engine.local.dml import LocalWriter
+
+        return LocalWriter(plan, self.stores)
+
+    def close(self) -> None:
+        """Let go of what the engine holds. It can be used again."""
+        self.stores.close()
+
+    def _batches(
+        self, plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column]
+    ) -> Iterator[pa.RecordBatch]:
+        plain, others = self._divide(plan, groups)
+        if plain:
+            constants = lru_cache(maxsize=None)(partial(duckdb_hand.evaluate, stores=self.stores))
+            yield from polars_hand.read_batches(plan, plain, constants, self.stores)
+        if others or any(rows.data.num_rows for rows in plan.inlined):
+            yield from duckdb_hand.read_batches(plan, others, columns, self.stores)
+
+    def _divide(self, plan: ScanPlan, groups: Sequence[FileGroup]) -> tuple[Sequence[FileGroup], Sequence[FileGroup]]:
+        """The groups that Polars reads and those that DuckDB reads."""
+        if self._hand == "duckdb":
+            return (), groups
+        reasons = [why_not_polars(plan, group) for group in groups]
+        refused = next((reason for reason in reasons if reason is not None), None)
+        if self._hand == "polars" and refused is not None:
+            raise UnsupportedError(f"Polars cannot read {plan.table}: {refused}")
+        pairs = list(zip(groups, reasons, strict=True))
+        return [group for group, reason in pairs if reason is None], [group for group, reason in pairs if reason]

@@ -1,0 +1,65 @@
+"""Frames that come from outside: pandas, Polars and Arrow, each as one stream of Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from quacklake.errors import InvalidInputError
+
+
+def as_reader(data: Any) -> pa.RecordBatchReader:
+    """The rows of a pandas, Polars or Arrow object as a stream.
+
+    Raises:
+        InvalidInputError: When the object is none of these, or pandas holds mixed values in a column.
+    """
+    if isinstance(data, pa.RecordBatchReader):
+        return _exact(data)
+    if isinstance(data, pa.Table):
+        return _exact(data.to_reader())
+    if isinstance(data, pa.RecordBatch):
+        return _exact(pa.RecordBatchReader.from_batches(data.schema, [data]))
+    module = type(data).__module__.partition(".")[0]
+    try:
+        if module == "pandas":
+            return _exact(pa.Table.from_pandas(data, preserve_index=False).to_reader())
+        if module == "polars" and hasattr(data, "collect"):
+            data = data.collect()
+        if hasattr(data, "__arrow_c_stream__"):
+            return _exact(pa.RecordBatchReader.from_stream(data))
+        if isinstance(data, list) and all(isinstance(row, dict) for row in data):
+            return _exact(pa.Table.from_pylist(data).to_reader())
+    except pa.ArrowInvalid as error:
+        raise InvalidInputError(f"the data cannot become Arrow: {error}", hint="give every column one type") from error
+    except pa.ArrowTypeError as error:
+        raise InvalidInputError(f"the data cannot become Arrow: {error}", hint="give every column one type") from error
+    raise InvalidInputError(
+        f"{type(data).__module__}.{type(data).__qualname__} is not a frame",
+        hint="give a pandas, Polars, Arrow or Spark frame, or a list of dicts",
+    )
+
+
+def _exact(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """The stream without types that DuckDB would read with a silent loss, or not at all."""
+    target = pa.schema([field.with_type(_readable(field.type)) for field in reader.schema])
+    if target.equals(reader.schema):
+        return reader
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            try:
+                yield batch.cast(target)
+            except pa.ArrowInvalid as error:
+                raise InvalidInputError(f"a timestamp is finer than a microsecond: {error}") from error
+
+    return pa.RecordBatchReader.from_batches(target, batches())
+
+
+def _readable(given: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(given) and given.unit == "ns" and given.tz is not None:
+        # DuckDB has no nanoseconds with a zone and drops them; Arrow's own cast raises when there are any.
+        return pa.timestamp("us", given.tz)
+    return pa.float32() if pa.types.is_float16(given) else given

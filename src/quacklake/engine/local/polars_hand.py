@@ -1,0 +1,221 @@
+"""Reads plain files with Polars: whole columns as they are in the file, dead rows masked out by position."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from quacklake.engine.local.batches import LARGEST_BATCH, rows_per_batch, shape_batch
+from quacklake.engine.local.groups import FileGroup, row_id_starts
+from quacklake.engine.local.types import output_schema
+from quacklake.errors import StorageError
+from quacklake.plan.layout import FileColumn
+from quacklake.plan.scan import ScanPlan
+from quacklake.plan.sources import Constant, FromFile
+from quacklake.storage.stores import Stores, is_remote, local_path, store_url
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+_PART_ROWS = 1 << 20
+"""At most so many rows of a file are in memory at once."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some rows of one file."""
+
+    group: FileGroup
+    index: int
+    """Which file of the group."""
+    offset: int
+    length: int
+
+
+def read_batches(
+    plan: ScanPlan, groups: Sequence[FileGroup], constants: Callable[[Constant], Any], stores: Stores
+) -> Iterator[pa.RecordBatch]:
+    """The rows of files that Polars reads exactly, as they come.
+
+    Args:
+        plan: What to read; it has no predicate and no limit.
+        groups: The files.
+        constants: The value of a column that the files do not have.
+        stores: Where the files are.
+    """
+    parts = list(_parts(groups))
+    workers = min(_cores(), 8)
+    reader = _Reader(plan, constants, stores, alone=len(parts) < workers)
+    for batches in _in_parallel(reader.read, parts, workers):
+        yield from batches
+
+
+def _parts(groups: Sequence[FileGroup]) -> Iterator[_Part]:
+    for group in groups:
+        for index, (file, rows) in enumerate(zip(group.files, group.rows, strict=True)):
+            most = rows_per_batch([file], _PART_ROWS)
+            for offset in range(0, rows, most):
+                yield _Part(group, index, offset, min(most, rows - offset))
+
+
+def _cores() -> int:
+    """How many cores this process may use, and two at least: one reads while the other waits for the disk."""
+    return max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def _in_parallel(work: Callable[[T], R], items: Sequence[T], workers: int) -> Iterator[R]:
+    """Results in order, a few ahead of the one who takes them and no more."""
+    if len(items) < 2:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[R]] = deque()
+    with ThreadPoolExecutor(workers, "quacklake-read") as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class _Reader:
+    def __init__(self, plan: ScanPlan, constants: Callable[[Constant], Any], stores: Stores, *, alone: bool) -> None:
+        self._alone = alone
+        self._plan = plan
+        self._constants = constants
+        self._options = stores.options or None
+        self._schema = output_schema(plan)
+
+    def read(self, part: _Part) -> list[pa.RecordBatch]:
+        """The live rows of one part, in the shape that the plan promises."""
+        frame = self._load(part)
+        live = self._live(part, frame)
+        if live is not None:
+            frame = frame.filter(live)
+        batches = (batch for each in _split(frame) for batch in self._table(part, each).to_batches())
+        return [shaped for batch in batches for shaped in shape_batch(batch, self._schema)]
+
+    def _load(self, part: _Part) -> pl.DataFrame:
+        import polars as pl
+
+        file = part.group.files[part.index]
+        path = store_url(file.path) if is_remote(file.path) else local_path(file.path)
+        try:
+            scan = pl.scan_parquet(
+                path,
+                # Parts are read side by side: more threads for each would only stand in the way of the others.
+                parallel="auto" if self._alone else "none",
+                use_statistics=False,
+                hive_partitioning=False,
+                glob=False,
+                storage_options=self._options,
+            ).select(self._needed(part))
+            if part.length < part.group.rows[part.index]:
+                scan = scan.slice(part.offset, part.length)
+            frame = scan.collect(engine="in-memory")
+        except FileNotFoundError as error:
+            raise StorageError(f"the file {file.path} is missing", hint="was it removed from outside?") from error
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise StorageError(f"{file.path} cannot be read: {error}") from error
+        if frame.width and frame.height != part.length:
+            raise StorageError(f"{file.path} has changed since its footer was read")
+        if part.group.layout.row_id is not None and frame.width:
+            return frame
+        return self._number(part, frame)
+
+    def _number(self, part: _Part, frame: pl.DataFrame) -> pl.DataFrame:
+        """The frame with the row ids that follow from the position, where anybody needs them."""
+        import numpy as np
+        import polars as pl
+
+        if frame.width and not self._plan.row_ids:
+            return frame
+        # Without any column of the file, the numbers also say how many rows there are.
+        start = row_id_starts([part.group.files[part.index]])[0] if self._plan.row_ids else 0
+        numbers = np.arange(start + part.offset, start + part.offset + part.length, dtype=np.int64)
+        return frame.with_columns(pl.Series(_row_id_name(part.group), numbers))
+
+    def _needed(self, part: _Part) -> list[str]:
+        """The columns of the file that are looked at, each once."""
+        layout = part.group.layout
+        needed: list[FileColumn | None] = [
+            each.source for each in part.group.sources[part.index] if isinstance(each, FromFile)
+        ]
+        if self._plan.row_ids:
+            needed.append(layout.row_id)
+        if self._plan.row_ids or part.group.is_partial:
+            needed.append(layout.snapshot_id)
+        return list(dict.fromkeys(each.name for each in needed if each is not None))
+
+    def _live(self, part: _Part, frame: pl.DataFrame) -> NDArray[np.bool_] | None:
+        """Which rows of a part live; None when all do."""
+        import numpy as np
+
+        group, snapshots = part.group, part.group.layout.snapshot_id
+        live: NDArray[np.bool_] | None = None
+        if group.is_partial and snapshots is not None:
+            live = (frame[snapshots.name] <= self._plan.snapshot_id).fill_null(False).to_numpy(writable=True)
+        if group.has_dead:
+            dead = group.dead[part.index]
+            first, last = np.searchsorted(dead, (part.offset, part.offset + part.length))
+            if first < last:
+                live = np.ones(part.length, np.bool_) if live is None else live
+                live[dead[first:last] - part.offset] = False
+        return live
+
+    def _table(self, part: _Part, frame: pl.DataFrame) -> pa.Table:
+        import polars as pl
+        import pyarrow as pa
+
+        table = frame.to_arrow(compat_level=pl.CompatLevel.newest())
+        held = dict(zip(frame.columns, table.columns, strict=True))
+        arrays = self._lineage(part, held, frame.height) if self._plan.row_ids else []
+        by_id = {source.column.id: source for source in part.group.sources[part.index]}
+        for column in self._plan.columns:
+            source = by_id[column.id]
+            if isinstance(source, FromFile):
+                arrays.append(held[source.source.name])
+            else:
+                arrays.append(pa.chunked_array([pa.repeat(self._constants(source), frame.height)]))
+        return pa.Table.from_arrays(arrays, [str(index) for index in range(len(arrays))])
+
+    def _lineage(self, part: _Part, held: dict[str, pa.ChunkedArray[Any]], rows: int) -> list[pa.ChunkedArray[Any]]:
+        import pyarrow as pa
+
+        snapshots = part.group.layout.snapshot_id
+        row_ids = held[_row_id_name(part.group)]
+        if snapshots is not None:
+            return [row_ids, held[snapshots.name]]
+        begin = pa.scalar(part.group.files[part.index].begin_snapshot, pa.int64())
+        return [row_ids, pa.chunked_array([pa.repeat(begin, rows)])]
+
+
+def _row_id_name(group: FileGroup) -> str:
+    """The column with the row ids: the file's own, or one that has a name of no other."""
+    if group.layout.row_id is not None:
+        return group.layout.row_id.name
+    return "_" + max((column.name for column in group.columns), key=len, default="")
+
+
+def _split(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The frame in parts whose texts fit into one batch."""
+    if frame.height < 2 or all(column.estimated_size() <= LARGEST_BATCH for column in frame):
+        yield frame
+        return
+    half = frame.height // 2
+    yield from _split(frame[:half])
+    yield from _split(frame[half:])

@@ -1,0 +1,80 @@
+"""The Spark engine: the driver plans, Spark's own Parquet reader reads, rows leave as a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quacklake.engine.local.groups import group_files, wanted_columns
+from quacklake.engine.spark.sessions import check_session, find_session
+from quacklake.errors import InvalidInputError, UnsupportedError
+from quacklake.names import fold
+from quacklake.plan.scan import ROW_ID, SNAPSHOT_ID, ScanPlan
+from quacklake.storage.stores import Stores
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class SparkEngine:
+    """Runs plans on Spark. The user's session is used as it is, and none of its settings is changed.
+
+    Args:
+        spark: The session; else the active one; else one is started when first needed.
+        storage_options: Credentials and endpoints for object stores, as obstore names them.
+    """
+
+    name = "spark"
+
+    def __init__(self, spark: SparkSession | None = None, storage_options: Mapping[str, str] | None = None) -> None:
+        if spark is not None:
+            check_session(spark)
+        self._given = spark
+        self.stores = Stores(storage_options)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session in use; one is started when there is none."""
+        return self._given if self._given is not None else find_session()
+
+    def read(self, plan: ScanPlan) -> DataFrame:
+        """The rows, not read before something is done with them.
+
+        Raises:
+            StorageError: When a file that the driver looks into is missing or damaged.
+            UnsupportedError: For a predicate on a column whose type Spark has not.
+        """
+        from quacklake.engine.spark.frames import Frames
+
+        if not plan.output_names:
+            raise UnsupportedError(f"a scan of {plan.table} without columns", hint="use count()")
+        self._refuse_double_names(plan)
+        columns = wanted_columns(plan)
+        groups = group_files(plan, columns, self.stores)
+        return Frames(self.spark, plan, columns, self.stores).read(groups)
+
+    def count(self, plan: ScanPlan) -> int:
+        """How many rows `read` would give."""
+        from quacklake.engine.spark.frames import Frames
+
+        slim = replace(plan, columns=(), row_ids=False)
+        columns = wanted_columns(slim)
+        groups = group_files(slim, columns, self.stores)
+        if plan.where is None and not any(group.is_partial for group in groups):
+            # Exact: footers say how many rows there are, delete files which are dead.
+            rows = sum(group.live_rows for group in groups) + sum(each.data.num_rows for each in plan.inlined)
+            return rows if plan.limit is None else min(rows, plan.limit)
+        return Frames(self.spark, slim, columns, self.stores).count(groups)
+
+    def close(self) -> None:
+        """Let go of what the engine holds. Sessions of Spark stay as they are."""
+        self.stores.close()
+
+    def _refuse_double_names(self, plan: ScanPlan) -> None:
+        taken = [column.name for column in plan.columns if fold(column.name) in (ROW_ID, SNAPSHOT_ID)]
+        if plan.row_ids and taken:
+            raise InvalidInputError(
+                f"{plan.table} has a column {taken[0]!r}, so that Spark could not tell it from the row id",
+                hint="read without row_ids, or without the column",
+            )

@@ -1,0 +1,110 @@
+"""DataFrames for plans: one branch for each group of files that must be read in its own way, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from quacklake.engine.local.groups import FileGroup
+from quacklake.engine.spark.literals import Literals
+from quacklake.engine.spark.native import NativeGroups
+from quacklake.engine.spark.reading import NativeRead, build_reads
+from quacklake.engine.spark.rows import read_rows
+from quacklake.engine.spark.stores import reader_options
+from quacklake.engine.spark.tasks import read_in_tasks
+from quacklake.engine.spark.types import arrow_schema, row_schema
+from quacklake.engine.spark.where import where_sql
+from quacklake.names import fold
+from quacklake.plan.scan import ROW_ID, SNAPSHOT_ID, ScanFile, ScanPlan
+from quacklake.predicates.spark import quote_name
+from quacklake.schema import Column
+from quacklake.storage.stores import Stores
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_MOST_BRANCHES = 48
+"""Beyond so many ways to read the files of one table, planning takes longer than DuckDB takes in the tasks."""
+
+
+class Frames:
+    """Builds the DataFrame of one plan.
+
+    Args:
+        spark: The session.
+        plan: The plan.
+        columns: The columns that must be read: what comes out and what the predicate looks at.
+        stores: Where the files are.
+    """
+
+    def __init__(self, spark: SparkSession, plan: ScanPlan, columns: Sequence[Column], stores: Stores) -> None:
+        self._spark = spark
+        self._plan = plan
+        self._columns = tuple(columns)
+        self._stores = stores
+        taken = {fold(column.name) for column in columns}
+        self._hidden = (
+            tuple(_free(f"_quacklake_{name}", taken) for name in (ROW_ID, SNAPSHOT_ID)) if plan.row_ids else ()
+        )
+        self._schema = row_schema(self._columns, self._hidden)
+
+    def read(self, groups: Sequence[FileGroup]) -> DataFrame:
+        """The rows of the plan."""
+        outputs = [
+            f"{quote_name(hidden)} AS {name}" for hidden, name in zip(self._hidden, (ROW_ID, SNAPSHOT_ID), strict=False)
+        ]
+        outputs += [quote_name(column.name) for column in self._plan.columns]
+        return self._limited(self._rows(groups).selectExpr(*outputs))
+
+    def count(self, groups: Sequence[FileGroup]) -> int:
+        """How many rows the plan gives."""
+        return self._limited(self._rows(groups)).count()
+
+    def _limited(self, frame: DataFrame) -> DataFrame:
+        return frame if self._plan.limit is None else frame.limit(self._plan.limit)
+
+    def _rows(self, groups: Sequence[FileGroup]) -> DataFrame:
+        branches = list(self._branches(groups)) or [self._spark.createDataFrame([], self._schema)]
+        rows = reduce(lambda one, other: one.union(other), branches)
+        return rows if self._plan.where is None else rows.filter(where_sql(self._plan.where))
+
+    def _branches(self, groups: Sequence[FileGroup]) -> Iterator[DataFrame]:
+        literals = Literals(self._plan, self._stores)
+        sorted_ = NativeGroups(self._plan, self._columns, literals)
+        others: list[ScanFile] = [file for group in groups for file in sorted_.add(group)]
+        largest = sorted(sorted_.found, key=lambda native: native.rows, reverse=True)
+        for native in largest[:_MOST_BRANCHES]:
+            for read in build_reads(native, self._plan, self._columns, literals):
+                yield self._native(read)
+        others += [group.files[index] for native in largest[_MOST_BRANCHES:] for group, index in native.files]
+        plain = replace(self._plan, columns=self._columns, files=(), inlined=(), where=None, limit=None)
+        if others:
+            yield read_in_tasks(self._spark, plain, others, self._schema, self._stores.options)
+        if any(rows.data.num_rows for rows in self._plan.inlined):
+            yield self._inlined(replace(plain, inlined=self._plan.inlined))
+
+    def _native(self, read: NativeRead) -> DataFrame:
+        reader = self._spark.read.schema(read.schema).options(**reader_options(read.paths, self._stores.options))
+        frame = reader.parquet(*read.paths)
+        if read.metadata:
+            frame = frame.selectExpr("*", *read.metadata)
+        if read.lookup is not None:
+            frame = frame.withColumn(read.lookup_name, self._spark.createDataFrame(read.lookup).scalar())
+        if read.condition is not None:
+            frame = frame.filter(read.condition)
+        named = zip(read.columns, self._schema.fields, strict=True)
+        return frame.selectExpr(*(f"{sql} AS {quote_name(field.name)}" for sql, field in named))
+
+    def _inlined(self, plan: ScanPlan) -> DataFrame:
+        import pyarrow as pa
+
+        batches = read_rows(plan, self._schema, self._stores)
+        return self._spark.createDataFrame(pa.Table.from_batches(batches, arrow_schema(self._schema)), self._schema)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

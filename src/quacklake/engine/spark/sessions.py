@@ -1,0 +1,71 @@
+"""The Spark session that plans run in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quacklake.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_JAVA_HINT = "apt-get install openjdk-17-jre-headless, or brew install openjdk@17; JAVA_HOME says where it is"
+
+
+def find_session() -> SparkSession:
+    """The active session; where there is none, a new one, with the settings that Spark finds by itself.
+
+    A session that was started here stays when the engine is closed, as sessions of Spark do: DataFrames live on it.
+
+    Raises:
+        MissingExtraError: When PySpark or Java is not installed.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingExtraError.for_extra("pyspark", "spark") from error
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    _require_java()
+    started = SparkSession.builder.appName("quacklake").getOrCreate()
+    _use_this_python(started)
+    return started
+
+
+def check_session(session: object) -> None:
+    """Refuse what is no Spark session.
+
+    Raises:
+        InvalidInputError: When it is something else.
+    """
+    # Sessions of Spark Connect are of another class than classic ones, so what it can do counts.
+    if not hasattr(session, "createDataFrame") or not hasattr(session, "read"):
+        raise InvalidInputError(f"spark={session!r} is no Spark session", hint="pass a SparkSession, or leave it out")
+
+
+def _is_remote() -> bool:
+    return bool(os.environ.get("SPARK_REMOTE") or os.environ.get("SPARK_CONNECT_MODE_ENABLED"))
+
+
+def _use_this_python(session: SparkSession) -> None:
+    """Let tasks on this machine run in this Python, which has what they need; Spark takes the first on the path."""
+    if _is_remote() or "PYSPARK_PYTHON" in os.environ:
+        return
+    context = session.sparkContext
+    if str(context.master).startswith("local"):
+        context.pythonExec = sys.executable
+
+
+def _require_java() -> None:
+    if _is_remote():
+        return  # the server has it
+    home = os.environ.get("JAVA_HOME")
+    found = (Path(home) / "bin" / "java").exists() if home else shutil.which("java") is not None
+    if not found:
+        where = f"JAVA_HOME is {home}, and there is no java in it" if home else "there is no java on the path"
+        raise MissingExtraError(f"Spark needs Java 17 or newer, and {where}", hint=_JAVA_HINT)

@@ -1,0 +1,48 @@
+"""Files that Spark's own reader cannot give exactly, read by DuckDB inside Spark's tasks, one file each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quacklake.engine.spark.rows import read_rows
+from quacklake.plan.scan import ScanFile, ScanPlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+Work = Callable[[Iterable["pa.RecordBatch"]], Iterable["pa.RecordBatch"]]
+
+
+def read_in_tasks(
+    spark: SparkSession, plan: ScanPlan, files: Sequence[ScanFile], schema: StructType, options: Mapping[str, str]
+) -> DataFrame:
+    """The rows of files, each of which one task reads.
+
+    Args:
+        spark: The session.
+        plan: What to read of each, without predicate, limit and inlined rows.
+        files: The files.
+        schema: What comes out.
+        options: Credentials and endpoints for object stores.
+    """
+    numbers = spark.range(0, len(files), 1, len(files))
+    return numbers.mapInArrow(_work(plan, tuple(files), schema, dict(options)), schema)
+
+
+def _work(plan: ScanPlan, files: tuple[ScanFile, ...], schema: StructType, options: dict[str, str]) -> Work:
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from quacklake.storage.stores import Stores
+
+        stores = Stores(options)
+        try:
+            for batch in batches:
+                for number in batch.column(0).to_numpy():
+                    yield from read_rows(replace(plan, files=(files[number],)), schema, stores)
+        finally:
+            stores.close()
+
+    return read

@@ -1,0 +1,71 @@
+"""Put finished files into their place, and take them away again."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from quacklake.errors import StorageError
+from quacklake.storage.stores import Stores, is_remote, local_path, remote_errors
+
+
+def staging_root(folder: str) -> Path:
+    """Where files that go below `folder` are made: there, when it is on this disk, so that a rename is enough."""
+    return Path(tempfile.gettempdir()) if is_remote(folder) else Path(local_path(folder)).absolute()
+
+
+def move_in(file: Path, target: str, stores: Stores) -> None:
+    """Move a finished file to its place under a name that nothing else has.
+
+    Raises:
+        StorageError: When the place cannot be written: a full disk, a denied bucket.
+    """
+    if is_remote(target):
+        with remote_errors(target), file.open("rb") as body:
+            store, key = stores.locate(target)
+            store.put(key, body)
+        file.unlink()
+        return
+    place = Path(local_path(target))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            file.replace(place)
+        except OSError:
+            # Another file system: copy, then let go of the original.
+            shutil.move(str(file), str(place))
+    except OSError as error:
+        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def remove(paths: Iterable[str], stores: Stores) -> list[str]:
+    """Take files away; those that are gone already do not matter.
+
+    Returns:
+        The paths that could not be removed.
+    """
+    left = []
+    for path in paths:
+        try:
+            if is_remote(path):
+                with remote_errors(path):
+                    store, key = stores.locate(path)
+                    store.delete(key)
+            else:
+                Path(local_path(path)).unlink(missing_ok=True)
+        except OSError:
+            left.append(path)
+    return left
+
+
+def list_files(folder: str, stores: Stores) -> list[str]:
+    """Every file below a folder, in order, each as the folder's path goes on."""
+    if not is_remote(folder):
+        root = Path(local_path(folder))
+        return [folder + found.relative_to(root).as_posix() for found in sorted(root.rglob("*")) if found.is_file()]
+    with remote_errors(folder):
+        store, prefix = stores.locate(folder)
+        keys = [entry["path"] for batch in store.list(prefix) for entry in batch]
+    return sorted(folder + key.removeprefix(prefix).lstrip("/") for key in keys)

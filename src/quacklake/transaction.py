@@ -1,0 +1,290 @@
+"""Transactions: any number of changes to any number of tables, seen by nobody else until they are one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from quacklake.catalog.lake import TableContents
+from quacklake.catalog.load import At
+from quacklake.catalog.view import Option, Snapshot, TableEntry
+from quacklake.commit.changes import DataChange, Intent
+from quacklake.commit.committer import Committer
+from quacklake.commit.next_ids import load_next_column_id, load_next_row_id
+from quacklake.commit.outcome import Commit
+from quacklake.commit.overlay import StagedCatalog
+from quacklake.commit.settings import Settings, build_write_plan, inline_limit
+from quacklake.commit.staging import Staging
+from quacklake.commit.writes import TableWrites
+from quacklake.ddl.verbs import LakeVerbs
+from quacklake.errors import InvalidInputError, ReadOnlyError
+from quacklake.names import TableName, fold
+from quacklake.plan.write import WritePlan, WriteResult, WrittenDeletes
+from quacklake.predicates import Predicate
+
+if TYPE_CHECKING:
+    from quacklake.session import Session
+    from quacklake.table import Table
+
+
+class Transaction(LakeVerbs):
+    """A view of one snapshot that can be changed, and becomes the next snapshot when it ends well.
+
+    Use it as a context manager: it commits when the block ends and rolls back when the block raises. A rollback
+    takes away the files that were written. A transaction that changed nothing makes no snapshot.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        message: str | None = None,
+        author: str | None = None,
+        extra: str | None = None,
+        is_single: bool = False,
+    ) -> None:
+        if session._read_only:
+            raise ReadOnlyError(
+                "the session only reads" if session._at is None else f"the session reads snapshot {session._at}",
+                hint="connect again without at= and read_only=",
+            )
+        session._catalog.check_writable()
+        self._session = session
+        self._message, self._author, self._extra = message, author, extra
+        # A statement on its own is not bound to what it saw first.
+        self._is_single = is_single
+        self._staging = Staging()
+        self._catalog = StagedCatalog(session._catalog, self._staging)
+        self._examined: set[int] = set()
+        self._done = Commit(None)
+        self._ended = False
+        self._left_over: list[str] = []
+
+    # --- reading ---------------------------------------------------------------------------------------------
+
+    def table(self, name: str, at: At = None) -> Table:
+        """The table of that name as this transaction sees it; with `at`, as it was then."""
+        from quacklake.table import Table
+
+        self._refuse_ended()
+        parsed = TableName.parse(name)
+        entry = self._catalog.view(at, only=parsed).table(parsed)
+        return Table(self, entry.name, at, entry)
+
+    def namespaces(self) -> list[str]:
+        """The names of all namespaces."""
+        return [each.name for each in self._catalog.view().namespaces]
+
+    def tables(self, namespace: str | None = None) -> list[str]:
+        """The names of all tables, or of those in one namespace, as `namespace.table`."""
+        view = self._catalog.view()
+        wanted = None if namespace is None else fold(view.namespace(namespace).name)
+        return [str(each.name) for each in view.tables if wanted in (None, fold(each.name.namespace))]
+
+    def views(self, namespace: str | None = None) -> list[str]:
+        """The names of all views, or of those in one namespace, as `namespace.view`."""
+        view = self._catalog.view()
+        wanted = None if namespace is None else fold(view.namespace(namespace).name)
+        return [str(each.name) for each in view.views if wanted in (None, fold(each.name.namespace))]
+
+    def snapshots(self) -> list[Snapshot]:
+        """Every snapshot that the transaction sees, oldest first."""
+        return self._catalog.snapshots()
+
+    @property
+    def current_snapshot(self) -> int:
+        """The id of the snapshot that the transaction began at."""
+        return self._catalog.base.snapshot_id
+
+    def options(self) -> list[Option]:
+        """Every setting of the lake."""
+        return list(self._catalog.options())
+
+    # --- writing ---------------------------------------------------------------------------------------------
+
+    def write_plan(self, entry: TableEntry) -> WritePlan:
+        """How new files of a table look, for an engine."""
+        return build_write_plan(
+            self._catalog.base_view(entry.name).options,
+            entry,
+            encrypted=self._catalog.encrypted,
+            inline_rows=self._session._inline_rows,
+            backend_name=self._catalog.backend.name,
+        )
+
+    def examine(self, entry: TableEntry, where: Predicate | None = None) -> TableContents:
+        """The rows of a table on which it depends what will be written to it; others must not change them meanwhile."""
+        self._refuse_ended()
+        self._examined.add(entry.table_id)
+        return self._catalog.contents(entry.name, None, where)
+
+    def stage(self, entry: TableEntry, result: WriteResult) -> Commit:
+        """Take over what an engine wrote to a table; it becomes part of the lake when the transaction commits."""
+        self._refuse_ended()
+        done = Commit(
+            None,
+            rows_inserted=result.rows_inserted,
+            rows_updated=result.rows_updated,
+            rows_deleted=result.rows_deleted,
+            files_added=len(result.files),
+            files_removed=len(result.removed),
+        )
+        if not result.is_empty:
+            self._staging.put_table(entry, self._staging.tables.get(entry.table_id, entry))
+            self._writes(entry).add(result, self._staging.ids)
+        self._done += done
+        return done
+
+    def _writes(self, entry: TableEntry) -> TableWrites:
+        writes = self._staging.writes.get(entry.table_id)
+        if writes is None:
+            first = load_next_row_id(self._session._catalog, entry.table_id)
+            writes = self._staging.writes[entry.table_id] = TableWrites(first)
+        return writes
+
+    def next_column_id(self, table_id: int) -> int:
+        """The first id that no column of the table has or ever had."""
+        known = self._staging.next_column_ids
+        if table_id not in known:
+            known[table_id] = load_next_column_id(self._session._catalog, table_id)
+        return known[table_id]
+
+    # --- the end ---------------------------------------------------------------------------------------------
+
+    def commit(self) -> Commit:
+        """Make one snapshot of all changes.
+
+        Raises:
+            ConflictError: When another writer did what these changes cannot be placed after.
+            CatalogError: When the catalog database fails.
+        """
+        self._refuse_ended()
+        intent = self._intent()
+        if not intent.changes:
+            self._end(keep=())
+            return self._done
+        self._refuse_unsigned()
+        committer = Committer(self._session._catalog, intent, self._restamp)
+        try:
+            outcome = committer.commit()
+        except BaseException:
+            # A file that may be part of the lake stays; one that is not is found by the clean-up later.
+            self._end(keep=None if committer.state == "unknown" else ())
+            raise
+        self._done += Commit(outcome.snapshot_id)
+        self._end(keep=self._written())
+        return self._done
+
+    def rollback(self) -> None:
+        """Forget all changes and take away the files that were written."""
+        if not self._ended:
+            self._end(keep=())
+
+    def __enter__(self) -> Transaction:
+        if not self._is_single:
+            # From here on others may commit what they like.
+            _ = self._catalog.base
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._ended:
+            return
+        if kind is None:
+            self.commit()
+        else:
+            self.rollback()
+
+    @property
+    def done(self) -> Commit:
+        """What the transaction did so far; with the id of its snapshot once it has committed."""
+        return self._done
+
+    def _intent(self) -> Intent:
+        staging = self._staging
+        changes = staging.changes()
+        data = {change.table_id for change in changes if isinstance(change, DataChange)}
+        return Intent(
+            base=self._catalog.base.snapshot_id,
+            changes=changes,
+            entries=dict(staging.tables),
+            row_ids={table_id: staging.writes[table_id].row_ids for table_id in data},
+            inlines=frozenset(id_ for id_, entry in staging.tables.items() if self.inlines(entry)),
+            blind=frozenset(data - self._examined) if self._is_single else frozenset(),
+            examined=frozenset(self._examined),
+            author=self._author,
+            message=self._message,
+            extra=self._extra,
+        )
+
+    def inlines(self, entry: TableEntry) -> bool:
+        """Whether small writes to a table go into the catalog."""
+        settings = Settings(self._catalog.base_view(entry.name).options, entry)
+        return inline_limit(settings, entry, self._session._inline_rows, self._catalog.backend.name) > 0
+
+    def _refuse_unsigned(self) -> None:
+        required = next((each for each in self._catalog.options() if each.name == "require_commit_message"), None)
+        if required is not None and required.value == "true" and self._message is None:
+            raise InvalidInputError(
+                "the lake wants a message with every commit", hint="session.transaction(message='…')"
+            )
+
+    def _refuse_ended(self) -> None:
+        if self._ended:
+            raise InvalidInputError("the transaction is over", hint="begin another one with session.transaction()")
+
+    def _written(self) -> tuple[str, ...]:
+        return tuple(path for writes in self._staging.writes.values() for path in writes.paths)
+
+    def _end(self, keep: tuple[str, ...] | None) -> None:
+        """Take away every file that was written and is not kept; with None, touch nothing."""
+        self._ended = True
+        if keep is None:
+            return
+        staging = self._staging
+        garbage = [path for writes in staging.writes.values() for path in writes.garbage]
+        gone = {*self._written(), *garbage, *staging.garbage, *self._left_over} - set(keep)
+        if gone:
+            from quacklake.storage.placement import remove
+            from quacklake.storage.stores import Stores
+
+            remove(sorted(gone), Stores(self._session._storage_options))
+
+    def _restamp(self, table_id: int, deletes: WrittenDeletes, snapshot_id: int) -> WrittenDeletes:
+        """Write a delete file anew, because the snapshot gets another id than it says."""
+        from quacklake.restamping import restamp
+
+        entry = self._staging.tables[table_id]
+        files = {file.file_id: file.path for file in self._catalog.contents(entry.name).files}
+        fresh = restamp(
+            deletes,
+            self.write_plan(entry),
+            self.current_snapshot,
+            snapshot_id,
+            self._storage_options,
+            files[deletes.data_file_id],
+        )
+        self._left_over.append(deletes.path)
+        self._staging.writes[table_id].deletes[deletes.data_file_id].deletes = fresh
+        return fresh
+
+    # --- what tables and verbs ask of a session --------------------------------------------------------------
+
+    @property
+    def _at(self) -> At:
+        return None
+
+    @property
+    def _storage_options(self) -> Mapping[str, str]:
+        return self._session._storage_options
+
+    def _engine(self, name: Any = None) -> Any:
+        return self._session._engine(name)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Transaction]:
+        self._refuse_ended()
+        yield self

@@ -1,0 +1,65 @@
+"""Fixtures that every part of the project can use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.lakes import Place, attached
+from tests.servers import Server, find_mariadb, find_postgresql, running_mariadb, running_postgresql
+
+Duck = Callable[..., AbstractContextManager[duckdb.DuckDBPyConnection]]
+
+FILES = ("sqlite", "duckdb")
+SERVERS = ("postgresql", "mysql")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[Server]:
+    """One PostgreSQL for the whole run."""
+    programs = find_postgresql()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed")
+    with running_postgresql(programs) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mysql_server() -> Iterator[Server]:
+    """One MariaDB for the whole run."""
+    programs = find_mariadb()
+    if programs is None:
+        pytest.skip("MariaDB is not installed")
+    with running_mariadb(*programs) as server:
+        yield server
+
+
+@pytest.fixture
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Place]:
+    """Makes places for lakes by the name of the database; what is there is empty."""
+
+    def make(name: str) -> Place:
+        if name in FILES:
+            return Place.in_folder(name, tmp_path)
+        server: Server = request.getfixturevalue(f"{name}_server")
+        database = server.create_database()
+        address = f"{server.kind}:{server.settings(database)}"
+        return Place(server.kind, address, server.url(database), f"{tmp_path / 'data'}/")
+
+    return make
+
+
+@pytest.fixture(params=[*FILES, *(pytest.param(name, marks=pytest.mark.server) for name in SERVERS)])
+def backend(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Place:
+    """An empty place for a lake in each of the four databases."""
+    return new_place(request.param)
+
+
+@pytest.fixture
+def duck() -> Duck:
+    """Attaches a place in DuckDB's own extension: `with duck(place) as con`; the lake is `lk` and in use."""
+    return attached

@@ -1,0 +1,95 @@
+"""Lakes that have lived a life, each made once and shared by the tests that read it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from tests.differential.generator import RandomLife
+from tests.differential.lives.life import Life
+from tests.differential.scenarios import slug
+from tests.lakes import Answer, Place, answers, attached, run
+
+PROBES = 8
+"""How many predicates are made from the rows of each table at each snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """A lake after its life, and what DuckDB answers about it."""
+
+    place: Place
+    answers: tuple[Answer, ...]
+    refused: int = 0
+    """How many statements of a random life DuckDB did not take."""
+
+    @property
+    def newest(self) -> tuple[Answer, ...]:
+        """For every name that a table ever had, the answer at its last snapshot."""
+        return tuple({each.name: each for each in self.answers}.values())
+
+    @property
+    def midlife(self) -> tuple[Answer, ...]:
+        """For every name that a table ever had, an answer half-way through its life."""
+        by_name: dict[str, list[Answer]] = {}
+        for each in self.answers:
+            by_name.setdefault(each.name, []).append(each)
+        return tuple(found[len(found) // 2] for found in by_name.values() if len(found) > 2)
+
+
+class Lives:
+    """Lives lakes, each once."""
+
+    def __init__(self, folder: Path, place: Callable[[str, Path], Place]) -> None:
+        self._folder = folder
+        self._place = place
+        self._lived: dict[tuple[str, str], Lived] = {}
+
+    def lived(self, life: Life, kind: str) -> Lived:
+        """The lake that lived this life with its catalog in that kind of database."""
+        key = (life.name, kind)
+        if key not in self._lived:
+            self._lived[key] = self._live(life, kind)
+        return self._lived[key]
+
+    def _live(self, life: Life, kind: str) -> Lived:
+        folder = self._folder / kind / slug(life)
+        files = folder / "elsewhere"
+        files.mkdir(parents=True)
+        place = self._place(kind, folder)
+        with attached(place, life.options) as con:
+            for step in life.steps:
+                if callable(step):
+                    step(files)
+                else:
+                    run(con, step, files)
+            if life.oracle in (None, kind):
+                return Lived(place, tuple(answers(con, life.questions, PROBES)))
+        return Lived(place, self.lived(life, life.oracle or kind).answers)
+
+
+def live_at_random(seed: int, place: Place, steps: int) -> Lived:
+    """Live a random life; what DuckDB refuses is left out of it."""
+    refused = 0
+    with attached(place) as con:
+        life = RandomLife(seed)
+        for _ in range(steps):
+            accepted = _try(con, life.next())
+            life.told(accepted)
+            refused += not accepted
+        return Lived(place, tuple(answers(con, probes=PROBES)), refused)
+
+
+def _try(con: duckdb.DuckDBPyConnection, together: list[str]) -> bool:
+    try:
+        for statement in together if len(together) == 1 else ("BEGIN", *together, "COMMIT"):
+            run(con, statement)
+    except duckdb.Error:
+        with contextlib.suppress(duckdb.TransactionException):  # there may be none left to roll back
+            con.execute("ROLLBACK")
+        return False
+    return True

@@ -1,0 +1,181 @@
+"""Random changes by us and by a DuckDB that stays attached, each compared with a plain table that gets the same."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import quacklake as ql
+from tests.conftest import Duck
+from tests.lakes import Place
+
+SEEDS = range(int(os.environ.get("QUACKLAKE_RANDOM_LIVES", "4")))
+COLUMNS = ("id", "name", "amount", "tags")
+SCHEMA = pa.schema(
+    [("id", pa.int64()), ("name", pa.string()), ("amount", pa.decimal128(12, 2)), ("tags", pa.list_(pa.string()))]
+)
+PREDICATES = (
+    "id % 3 = {k}",
+    "id BETWEEN {a} AND {b}",
+    "name = 'n{a}'",
+    "name IS NULL",
+    "amount > {a} AND id <> {b}",
+    "id = {a} OR id = {b}",
+)
+
+
+class Life:
+    """One lake in two hands, and a table without a lake that should always hold the same."""
+
+    def __init__(self, session: ql.Session, live: duckdb.DuckDBPyConnection, seed: int) -> None:
+        self.session, self.live = session, live
+        self.random = random.Random(seed)
+        self.plain = duckdb.connect()
+        definition = "id BIGINT, name VARCHAR, amount DECIMAL(12,2), tags VARCHAR[]"
+        self.plain.execute(f"CREATE TABLE t ({definition})")
+        self.session.create_table("t", "id BIGINT, name STRING, amount DECIMAL(12,2), tags ARRAY<STRING>")
+        self.next_id = 0
+        self.log: list[str] = []
+
+    def frame(self, rows: int) -> pa.Table:
+        ids = list(range(self.next_id, self.next_id + rows))
+        self.next_id += rows
+        pick = self.random
+        return pa.table(
+            {
+                "id": ids,
+                "name": [None if pick.random() < 0.1 else f"n{i % 17}" for i in ids],
+                "amount": pa.array([i / 4 for i in ids]).cast(pa.decimal128(12, 2)),
+                "tags": [[] if pick.random() < 0.2 else [f"it's {i}", None] for i in ids],
+            },
+            schema=SCHEMA,
+        )
+
+    def predicate(self) -> str:
+        a = self.random.randrange(self.next_id + 1)
+        b = a + self.random.randrange(1, 12)
+        return self.random.choice(PREDICATES).format(a=a, b=b, k=self.random.randrange(3))
+
+    def insert_plainly(self, frame: pa.Table) -> None:
+        self.plain.register("frame", frame)
+        self.plain.execute("INSERT INTO t BY NAME SELECT * FROM frame")
+
+    def append(self) -> None:
+        frame = self.frame(self.random.choice((1, 3, 40, 200)))
+        self.insert_plainly(frame)
+        self.session.table("t").append(frame)
+
+    def append_by_duckdb(self) -> None:
+        frame = self.frame(self.random.choice((1, 3, 40)))
+        self.insert_plainly(frame)
+        self.live.register("frame", frame)
+        self.live.execute("INSERT INTO lk.t BY NAME SELECT * FROM frame")
+
+    def delete(self) -> None:
+        where = self.predicate()
+        gone = self.plain.execute(f"DELETE FROM t WHERE {where}").fetchall()[0][0]
+        assert self.session.table("t").delete(where).rows_deleted == gone
+
+    def delete_by_duckdb(self) -> None:
+        where = self.predicate()
+        self.plain.execute(f"DELETE FROM t WHERE {where}")
+        self.live.execute(f"DELETE FROM lk.t WHERE {where}")
+
+    def update(self) -> None:
+        where = self.predicate()
+        changed = self.plain.execute(f"UPDATE t SET amount = amount + 1, name = name || '!' WHERE {where}").fetchall()
+        done = self.session.table("t").update({"amount": "amount + 1", "name": "name || '!'"}, where)
+        assert done.rows_updated == changed[0][0]
+
+    def update_by_duckdb(self) -> None:
+        where = self.predicate()
+        for connection, table in ((self.plain, "t"), (self.live, "lk.t")):
+            connection.execute(f"UPDATE {table} SET amount = amount - 1 WHERE {where}")
+
+    def merge(self) -> None:
+        known = self.plain.execute(f"SELECT id FROM t ORDER BY hash(id) LIMIT {self.random.choice((2, 30))}").fetchall()
+        new = self.frame(self.random.choice((1, 20)))
+        source = pa.table(
+            {
+                "id": [row[0] for row in known] + new.column("id").to_pylist(),
+                "name": ["merged"] * (len(known) + new.num_rows),
+            }
+        )
+        self.plain.register("source", source)
+        self.plain.execute("UPDATE t SET name = source.name FROM source WHERE t.id = source.id")
+        self.plain.execute("INSERT INTO t BY NAME SELECT * FROM source WHERE id NOT IN (SELECT id FROM t)")
+        done = self.session.table("t").merge(source, on="id")
+        assert (done.rows_updated, done.rows_inserted) == (len(known), new.num_rows)
+
+    def overwrite(self) -> None:
+        where, frame = self.predicate(), self.frame(5)
+        self.plain.execute(f"DELETE FROM t WHERE {where}")
+        self.insert_plainly(frame)
+        self.session.table("t").overwrite(frame, where)
+
+    def flush_by_duckdb(self) -> None:
+        self.live.execute("CALL ducklake_flush_inlined_data('lk')")
+
+    def merge_files_by_duckdb(self) -> None:
+        self.live.execute("CALL ducklake_merge_adjacent_files('lk')")
+
+    def partition(self) -> None:
+        keys = self.random.choice(([], ["name"], ["bucket(3, id)"], ["bucket(2, id)", "name"]))
+        self.session.table("t").set_partition_by(keys)
+
+    def step(self) -> None:
+        steps: dict[Callable[[], Any], int] = {
+            self.append: 5,
+            self.append_by_duckdb: 3,
+            self.delete: 4,
+            self.delete_by_duckdb: 2,
+            self.update: 4,
+            self.update_by_duckdb: 2,
+            self.merge: 4,
+            self.overwrite: 1,
+            self.flush_by_duckdb: 1,
+            self.merge_files_by_duckdb: 1,
+            self.partition: 1,
+        }
+        chosen = self.random.choices(list(steps), list(steps.values()))[0]
+        self.log.append(chosen.__name__)
+        chosen()
+        self.compare()
+
+    def compare(self) -> None:
+        expected = self.plain.execute("SELECT id, name, amount, tags FROM t ORDER BY id").fetchall()
+        self.plain.register("ours", self.session.table("t").scan(row_ids=True).to_arrow())
+        ours = self.plain.execute("SELECT id, name, amount, tags FROM ours ORDER BY id").fetchall()
+        assert ours == expected, self.log
+        theirs = self.live.execute("SELECT id, name, amount, tags FROM lk.t ORDER BY id").fetchall()
+        assert theirs == expected, self.log
+        ids = self.plain.execute("SELECT rowid, id FROM ours ORDER BY id").fetchall()
+        assert ids == self.live.execute("SELECT rowid, id FROM lk.t ORDER BY id").fetchall(), self.log
+        assert len({row_id for row_id, _ in ids}) == len(ids), self.log
+        facts = "count(*), count(name), min(id), max(id), min(amount), max(amount)"
+        want = self.plain.execute(f"SELECT {facts} FROM t").fetchone()
+        assert self.live.execute(f"SELECT {facts} FROM lk.t").fetchone() == want, self.log
+        where = self.predicate()
+        want = self.plain.execute(f"SELECT count(*), sum(id) FROM t WHERE {where}").fetchone()
+        assert self.live.execute(f"SELECT count(*), sum(id) FROM lk.t WHERE {where}").fetchone() == want, self.log
+
+
+@pytest.mark.parametrize("name", ["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_both_writers_always_see_what_both_wrote(
+    name: str, seed: int, new_place: Callable[[str], Place], duck: Duck
+) -> None:
+    place = new_place(name)
+    with (
+        ql.connect(place.url, place.data_path, engine="local") as session,
+        duck(place) as live,
+    ):
+        life = Life(session, live, seed)
+        for _ in range(14):
+            life.step()

@@ -1,0 +1,229 @@
+"""Every verb that changes rows, on every catalog database, seen by us and by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import quacklake as ql
+from tests.conftest import Duck
+from tests.lakes import Place
+
+PEOPLE = pa.table({"id": [1, 2, 3], "name": ["ann", "bob", None], "age": [31, None, 7]})
+MANY = pa.table({"id": range(100, 150), "name": [f"n{i}" for i in range(50)], "age": [i % 5 for i in range(50)]})
+
+
+@pytest.fixture
+def session(backend: Place) -> Iterator[ql.Session]:
+    with ql.connect(backend.url, backend.data_path, engine="local") as session:
+        yield session
+
+
+@pytest.fixture
+def people(session: ql.Session) -> ql.Table:
+    table = session.create_table("people", "id INT NOT NULL, name STRING, age INT")
+    table.append(PEOPLE)
+    return table
+
+
+def rows(table: ql.Table, where: str | None = None) -> list[tuple[Any, ...]]:
+    found = table.scan(where=where).to_arrow().to_pylist()
+    return sorted((tuple(row.values()) for row in found), key=str)
+
+
+@pytest.mark.parametrize("frame", [PEOPLE, PEOPLE.to_batches()[0], PEOPLE.to_pandas(), pl.from_arrow(PEOPLE)])
+def test_append_takes_every_kind_of_frame(session: ql.Session, frame: Any) -> None:
+    table = session.create_table("people", "id INT, name STRING, age INT")
+    done = table.append(frame)
+    assert (done.snapshot_id, done.rows_inserted) == (2, 3)
+    assert rows(table) == [(1, "ann", 31), (2, "bob", None), (3, None, 7)]
+
+
+def test_a_reader_is_read_once_and_streams(people: ql.Table) -> None:
+    assert people.append(MANY.to_reader(max_chunksize=7)).rows_inserted == 50
+    assert people.count() == 53
+
+
+def test_columns_are_matched_by_name_and_missing_ones_get_their_default(session: ql.Session) -> None:
+    table = session.create_table("t", "a INT, b STRING DEFAULT 'none', c INT")
+    table.append(pa.table({"c": [3], "A": [1]}))
+    assert rows(table) == [(1, "none", 3)]
+
+
+def test_delete_says_how_many_rows_went(people: ql.Table) -> None:
+    people.append(MANY)
+    assert people.delete("age = 1").rows_deleted == 10
+    assert people.delete("id >= 100").rows_deleted == 40
+    assert people.delete("id > 1000") == ql.Commit(None)
+    assert rows(people) == [(1, "ann", 31), (2, "bob", None), (3, None, 7)]
+
+
+def test_update_sets_what_it_says_and_keeps_row_ids(people: ql.Table) -> None:
+    people.append(MANY)
+    before = {row["id"]: row["rowid"] for row in people.scan(row_ids=True).to_arrow().to_pylist()}
+    done = people.update({"age": "age + 1", "name": "upper(name)"}, "id IN (1, 120)")
+    assert done.rows_updated == 2
+    assert rows(people, "id IN (1, 120)") == [(1, "ANN", 32), (120, "N20", 1)]
+    after = {row["id"]: row["rowid"] for row in people.scan(row_ids=True).to_arrow().to_pylist()}
+    assert after == before
+
+
+def test_merge_upserts(people: ql.Table) -> None:
+    done = people.merge(pa.table({"id": [2, 9], "age": [50, 60]}), on="id")
+    assert (done.rows_updated, done.rows_inserted) == (1, 1)
+    assert rows(people) == [(1, "ann", 31), (2, "bob", 50), (3, None, 7), (9, None, 60)]
+
+
+def test_merge_obeys_every_kind_of_clause(people: ql.Table) -> None:
+    source = pa.table({"id": [1, 2, 8, 9], "add": [1, 0, 5, 6], "gone": [False, True, False, True]})
+    done = people.merge(
+        source,
+        on="t.id = s.id",
+        when=[
+            ql.when_matched(delete=True, where="s.gone"),
+            ql.when_matched(update={"age": "t.age + s.add"}),
+            ql.when_not_matched(insert={"id": "s.id", "name": "'new'"}, where="NOT s.gone"),
+            ql.when_not_matched_by_source(update={"name": "'left'"}, where="t.age < 10"),
+        ],
+    )
+    assert (done.rows_updated, done.rows_deleted, done.rows_inserted) == (2, 1, 1)
+    assert rows(people) == [(1, "ann", 32), (3, "left", 7), (8, "new", None)]
+
+
+def test_merge_of_two_rows_into_one_is_refused_before_anything_happens(people: ql.Table, session: ql.Session) -> None:
+    before = session.current_snapshot
+    with pytest.raises(ql.MergeCardinalityError, match="people"):
+        people.merge(pa.table({"id": [1, 1], "age": [1, 2]}), on="id")
+    assert session.current_snapshot == before
+    assert rows(people)[0] == (1, "ann", 31)
+
+
+def test_overwrite_replaces_everything_or_what_matches(people: ql.Table) -> None:
+    people.overwrite(pa.table({"id": [7]}), where="age IS NULL")
+    assert rows(people) == [(1, "ann", 31), (3, None, 7), (7, None, None)]
+    done = people.overwrite(pa.table({"id": [5]}))
+    assert (done.rows_deleted, done.rows_inserted) == (3, 1)
+    assert rows(people) == [(5, None, None)]
+
+
+def test_overwrite_partitions_leaves_the_others_alone(session: ql.Session) -> None:
+    table = session.create_table("t", "day DATE, v INT", partition_by=["month(day)"])
+    table.append(pd.DataFrame({"day": pd.to_datetime(["2024-01-05", "2024-02-05", "2024-03-05"]).date, "v": [1, 2, 3]}))
+    table.overwrite_partitions(pa.table({"day": pa.array([19758], pa.int32()).cast(pa.date32()), "v": [20]}))
+    assert sorted(row[1] for row in rows(table)) == [1, 3, 20]
+
+
+def test_truncate_empties_the_table_but_not_its_past(people: ql.Table, session: ql.Session) -> None:
+    people.append(MANY)
+    before = session.current_snapshot
+    assert people.truncate().rows_deleted == 53
+    assert people.count() == 0
+    assert session.table("people", at=before).count() == 53
+
+
+def test_schema_merge_adds_columns_and_widens_types_in_the_same_commit(people: ql.Table, session: ql.Session) -> None:
+    before = session.current_snapshot
+    people.append(pa.table({"id": [2**40], "mail": ["a@b"]}), schema="merge")
+    assert session.current_snapshot == before + 1
+    assert [(column.name, str(column.type)) for column in session.table("people").schema] == [
+        ("id", "int64"),
+        ("name", "varchar"),
+        ("age", "int32"),
+        ("mail", "varchar"),
+    ]
+    assert rows(session.table("people"), "mail IS NOT NULL") == [(2**40, None, None, "a@b")]
+
+
+BAD_FRAMES = {
+    "an unknown column": (pa.table({"id": [1], "nope": [1]}), "'nope'"),
+    "a type that does not fit": (pa.table({"id": ["x"]}), "'id'"),
+    "a value that does not fit": (pa.table({"id": [2**40]}), "people"),
+    "NULL where it may not be": (pa.table({"id": pa.array([None], pa.int32())}), "may not be NULL"),
+    "a required column that is missing": (pa.table({"name": ["x"]}), "'id'"),
+    "something that is no frame": (object(), "is not a frame"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FRAMES)
+def test_bad_data_is_refused_and_leaves_nothing_behind(people: ql.Table, session: ql.Session, case: str) -> None:
+    frame, words = BAD_FRAMES[case]
+    before = session.current_snapshot
+    with pytest.raises(ql.InvalidInputError, match=words):
+        people.append(frame)
+    assert session.current_snapshot == before
+    folder = Path(session._catalog.data_path)
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_bad_words_are_refused_by_name(people: ql.Table) -> None:
+    with pytest.raises(ql.NotFoundError, match="nope"):
+        people.update({"nope": "1"})
+    with pytest.raises(ql.NotFoundError, match="nope"):
+        people.delete("nope = 1")
+    with pytest.raises(ql.InvalidInputError, match="no column"):
+        people.update({})
+    with pytest.raises(ql.InvalidInputError, match="after one without a condition"):
+        people.merge(PEOPLE, on="id", when=[ql.when_matched(delete=True), ql.when_matched(update="*")])
+    with pytest.raises(ql.InvalidInputError, match="exactly one action"):
+        ql.when_matched(update="*", delete=True)
+    with pytest.raises(ql.InvalidInputError, match="is not a condition"):
+        people.delete("id + 1")
+
+
+def test_the_past_and_a_read_only_session_cannot_be_written(people: ql.Table, session: ql.Session, backend: Place) -> None:
+    with pytest.raises(ql.ReadOnlyError):
+        session.table("people", at=1).append(PEOPLE)
+    with ql.connect(backend.url, read_only=True, engine="local") as reader, pytest.raises(ql.ReadOnlyError):
+        reader.table("people").delete("id = 1")
+
+
+def test_a_transaction_is_one_snapshot_over_many_tables(people: ql.Table, session: ql.Session) -> None:
+    session.create_table("log", "what STRING")
+    before = session.current_snapshot
+    with session.transaction(message="nightly", author="etl") as tx:
+        tx.table("people").delete("id = 1")
+        tx.table("people").append(MANY)
+        tx.table("log").append(pa.table({"what": ["loaded"]}))
+        assert tx.table("people").count() == 52
+        assert session.table("people").count() == 3
+    newest = session.snapshots()[-1]
+    assert (newest.snapshot_id, newest.author, newest.message) == (before + 1, "etl", "nightly")
+    assert (session.table("people").count(), session.table("log").count()) == (52, 1)
+
+
+def test_a_transaction_that_fails_leaves_no_rows_and_no_files(people: ql.Table, session: ql.Session) -> None:
+    before = session.current_snapshot
+    with pytest.raises(RuntimeError, match="stop"), session.transaction() as tx:
+        tx.table("people").append(MANY)
+        raise RuntimeError("stop")
+    assert (session.current_snapshot, session.table("people").count()) == (before, 3)
+    assert not [path for path in Path(session._catalog.data_path).rglob("*") if path.is_file()]
+
+
+def test_duckdb_reads_what_we_wrote(people: ql.Table, session: ql.Session, backend: Place, duck: Duck) -> None:
+    people.append(MANY)
+    people.delete("age = 2")
+    people.update({"name": "'x'"}, "id < 120")
+    people.merge(pa.table({"id": [1, 999], "age": [1, 2]}), on="id")
+    ours, snapshots = rows(people), [each.snapshot_id for each in session.snapshots()]
+    history = {at: session.table("people", at=at).count() for at in snapshots[1:]}
+    session.close()
+    with duck(backend) as connection:
+        found = connection.execute("SELECT id, name, age FROM lk.people").fetchall()
+        assert sorted(found, key=str) == ours
+        for at, count in history.items():
+            assert connection.execute(f"SELECT count(*) FROM lk.people AT (VERSION => {at})").fetchone() == (count,)
+
+
+def test_decimals_are_computed_exactly_and_rounded_to_the_column(session: ql.Session) -> None:
+    table = session.create_table("t", "v DECIMAL(10,2)")
+    table.append(pa.table({"v": pa.array([Decimal("10.01"), Decimal("0.05")], pa.decimal128(10, 2))}))
+    table.update({"v": "v * 1.1"})
+    assert rows(table) == [(Decimal("0.06"),), (Decimal("11.01"),)]
