@@ -30,14 +30,19 @@ if TYPE_CHECKING:
 CONSOLE = Console(highlight=False)
 
 LIFE = """\
-CREATE TABLE sightings (id BIGINT, pond VARCHAR, species VARCHAR, seen DATE, grams DECIMAL(8, 1));
+CREATE TABLE sightings (
+    id BIGINT, pond VARCHAR, species VARCHAR, seen DATE, grams DECIMAL(8, 1));
 ALTER TABLE sightings SET PARTITIONED BY (pond);
-INSERT INTO sightings SELECT i, ['north', 'south', 'west'][1 + i % 3], ['mallard', 'teal', 'wigeon', 'smew'][1 + i % 4],
-    DATE '2026-01-01' + (i % 90)::INT, 400 + i % 700 FROM range(30000) t(i);
+INSERT INTO sightings
+    SELECT i, ['north', 'south', 'west'][1 + i % 3],
+           ['mallard', 'teal', 'wigeon', 'smew'][1 + i % 4],
+           DATE '2026-01-01' + (i % 90)::INT, 400 + i % 700
+    FROM range(30000) t(i);
 DELETE FROM sightings WHERE species = 'smew' AND pond = 'west';
 ALTER TABLE sightings RENAME COLUMN grams TO weight;
 ALTER TABLE sightings ADD COLUMN observer VARCHAR DEFAULT 'nobody';
-INSERT INTO sightings VALUES (30000, 'north', 'smew', DATE '2026-04-01', 655.5, 'Ada');"""
+INSERT INTO sightings
+    VALUES (30000, 'north', 'smew', DATE '2026-04-01', 655.5, 'Ada');"""
 """What happens to the lake, one statement and one snapshot at a time."""
 
 FIRST, LAST = 3, 7
@@ -72,7 +77,7 @@ def make_lake(folder: Path) -> None:
         con.execute("USE lake")
         for statement in LIFE.split(";\n"):
             con.execute(statement).fetchall()
-    CONSOLE.print(Padding(Syntax(LIFE, "sql", background_color="default", word_wrap=True), (0, 2)))
+    CONSOLE.print(Padding(Syntax(LIFE, "sql", background_color="default"), (0, 2)))
 
 
 @contextlib.contextmanager

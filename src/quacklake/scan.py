@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from quacklake.catalog.load import At
 from quacklake.errors import InvalidInputError
 from quacklake.names import TableName
-from quacklake.plan.scan import ScanFile, ScanPlan
-from quacklake.predicates import Predicate, parse_predicate
+from quacklake.plan.scan import PruneReport, ScanFile, ScanPlan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,16 +45,16 @@ class Scan:
         self._at = at
         self._row_ids = row_ids
 
-    def plan(self) -> ScanPlan:
-        """What an engine would run: which files, which columns, which deletes."""
-        catalog = self._session._catalog
-        predicate: Predicate | None = None
-        if self._where is not None:
-            entry = catalog.view(self._at, only=self._name).table(self._name)
-            predicate = parse_predicate(self._where, entry.schema)
-        contents = catalog.contents(self._name, self._at, predicate)
+    def plan(self, *, count: bool = False) -> ScanPlan:
+        """What an engine would run: which files, which columns, which deletes.
+
+        Args:
+            count: Say in the report how many files there are in all, which takes a look at each of them.
+        """
+        contents = self._session._catalog.contents(self._name, self._at, self._where, count=count)
         schema = contents.entry.schema
         chosen = schema.columns if self._columns is None else tuple(schema.column(name) for name in self._columns)
+        demand = contents.demand
         return ScanPlan(
             table=str(contents.entry.name),
             snapshot_id=contents.snapshot.snapshot_id,
@@ -63,9 +62,15 @@ class Scan:
             columns=chosen,
             files=contents.files,
             inlined=contents.inlined,
-            where=predicate,
+            where=contents.where,
             limit=self._limit,
             row_ids=self._row_ids,
+            report=PruneReport(
+                files_total=contents.files_total,
+                files_kept=len(contents.files),
+                conditions=() if demand is None else tuple(leaf.text for leaf in demand.leaves()),
+                ignored=() if demand is None else demand.ignored,
+            ),
         )
 
     def to_arrow(self) -> pa.Table:
@@ -107,4 +112,4 @@ class Scan:
         """The plan in words: how many files are read and why the others are not."""
         from quacklake.plan.explain import explain
 
-        return explain(self.plan())
+        return explain(self.plan(count=True))

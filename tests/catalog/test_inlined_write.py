@@ -83,6 +83,10 @@ SCALARS: Mapping[str, tuple[Kind, Sequence[Any]]] = {
             (0, 1, 0),
         ],
     ),
+    "interval as text": (
+        kind("interval", pa.string()),
+        ["-1 year -2 months 3 days -04:05:06.000007", "00:00:00"],
+    ),
     "varchar": (TEXT, [*NASTY, "a\0b", "\0", "x" * 100_000]),
     "blob": (BLOB, [b"", b"\x00\xffab'", b"NULL", bytes(range(256)) * 300]),
     "uuid": (kind("uuid", pa.string()), ["23909d95-27ff-40c2-833e-5aa34e81d33a"]),
@@ -380,6 +384,7 @@ def test_postgresql_holds_no_nul_in_nested_text() -> None:
         (Primitive("timestamp_ns"), pa.array([-(2**63) + 2], pa.int64()).view(pa.timestamp("ns")), "outside"),
         (Primitive("date"), pa.array([-(2**31)], pa.int32()).view(pa.date32()), "before the first"),
         (Primitive("interval"), pa.array([(0, 0, 1)], INTERVAL), "more digits"),
+        (Primitive("interval"), pa.array(["-2562047788:00:54.775808"]), "more microseconds"),
         (Primitive("date"), pa.array([1.5]), "double values cannot be written as date"),
         (Primitive("int32"), pa.array([1.5]), "double values cannot be written as int32"),
         (Primitive("timestamp"), pa.array([0], pa.timestamp("us", "UTC")), "cannot be written as timestamp"),
@@ -395,6 +400,15 @@ def test_what_duckdb_reads_from_no_text_is_not_inlined(type_: Any, values: Any, 
     reason = can_inline("sqlite", [column(type_)], pa.table({"v": values}))
     assert reason is not None
     assert why in reason
+
+
+def test_an_interval_that_duckdb_writes_but_does_not_read_is_written_otherwise() -> None:
+    text = "1 month -2562047788:00:54.775807"
+    ((written,),) = encode_rows("sqlite", [column(Primitive("interval"))], pa.table({"v": [text]}))
+    with duckdb.connect() as con:
+        with pytest.raises(duckdb.ConversionException):
+            con.execute(f"SELECT INTERVAL '{text}'").fetchall()
+        assert con.execute(f"SELECT CAST('{written}' AS INTERVAL)::VARCHAR").fetchall() == [(text,)]
 
 
 def test_no_rows_are_encoded_as_no_rows() -> None:

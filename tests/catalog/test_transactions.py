@@ -299,7 +299,7 @@ def test_a_duckdb_file_that_stays_open_elsewhere_is_an_error_that_says_so(
 def test_a_duckdb_file_that_this_process_has_attached_elsewhere_keeps_its_lock(
     in_duckdb: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duckdb_backend, "LOCK_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(duckdb_backend, "SAME_PROCESS_TIMEOUT_SECONDS", 0.2)
     path = parse_url(in_duckdb.url).path
     con = duckdb.connect()
     con.execute(f"ATTACH '{path}' AS held")

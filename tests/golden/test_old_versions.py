@@ -60,7 +60,8 @@ def migrated_by_duckdb(catalog: Path, data_path: str) -> Place:
             return place
     except duckdb.BinderException as error:
         # It expects a column that not all lakes of 0.4-dev1 have any more; ours looks first.
-        assert "partial_file_info" in str(error)
+        if "partial_file_info" not in str(error):
+            raise
         pytest.skip("DuckDB's own migration fails on this lake")
 
 
@@ -121,10 +122,9 @@ def test_after_our_migration_duckdb_reads_and_writes_it(name: str, tmp_path: Pat
         assert "main.fresh" in session.tables()
 
 
-@pytest.mark.parametrize("name", NAMES)
+# DuckDB's own migration of compacted_files forgets which rows are younger, and shows them at older snapshots.
+@pytest.mark.parametrize("name", [name for name in NAMES if "compacted" not in name])
 def test_our_migration_and_duckdbs_come_to_the_same(name: str, tmp_path: Path) -> None:
-    if name.endswith("compacted_files"):
-        pytest.skip("DuckDB forgets which rows of a merged file are younger, and shows them at older snapshots")
     catalog = unpack(name, tmp_path)
     theirs = migrated_by_duckdb(catalog, data_path_of(name, tmp_path))
     ql.connect(f"duckdb:///{catalog}", create=False, migrate=True).close()
@@ -290,10 +290,9 @@ def test_rows_are_those_that_duckdb_reads_after_its_migration(tmp_path: Path, mi
     assert sum(sum(answer.rows.values()) for answer in expected) > 100
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "v0" in name])
-def test_rows_that_duckdb_adds_after_our_migration_are_read(name: str, tmp_path: Path, duck: Duck) -> None:
-    if "types" in name or "partitioned" in name:
-        pytest.skip("its tables have other columns")
+@pytest.mark.parametrize("version", ["v01", "v02", "v03-dev1", "v03", "v04-dev1", "v04"])
+def test_rows_that_duckdb_adds_after_our_migration_are_read(version: str, tmp_path: Path, duck: Duck) -> None:
+    name = f"old_ducklake/{version}"
     catalog = unpack(name, tmp_path)
     ql.connect(f"duckdb:///{catalog}", create=False, migrate=True).close()
     place = Place("duckdb", str(catalog), f"duckdb:///{catalog}", data_path_of(name, tmp_path))

@@ -71,11 +71,28 @@ def _of_local(con: duckdb.DuckDBPyConnection, condition: str) -> list[bool | Non
 
 
 def test_spark_reads_a_rendered_predicate_as_it_reads_the_original(frame: DataFrame) -> None:
-    texts = [*lines(SAME), *lines(CAREFUL), *lines(REFUSED)]
+    texts = [*lines(SAME), *lines(CAREFUL)]
     rendered = _of_spark(frame, [f"({parse_predicate(text, SCHEMA).sql('spark')})" for text in texts])
     original = _of_spark(frame, [f"({text})" for text in texts])
     differing = [text for text, ours, theirs in zip(texts, rendered, original, strict=True) if ours != theirs]
     assert differing == []
+
+
+@pytest.mark.parametrize("text", lines(REFUSED))
+def test_spark_reads_what_only_it_understands_as_it_was_written(text: str, frame: DataFrame) -> None:
+    def answer(condition: str) -> object:
+        try:
+            return _of_spark(frame, [f"({condition})"])
+        except Exception as error:  # noqa: BLE001 whatever Spark raises, it must raise for both
+            return str(error).split("]")[0]
+
+    assert answer(parse_predicate(text, SCHEMA).sql("spark")) == answer(text)
+
+
+@pytest.mark.parametrize("text", lines(REFUSED))
+def test_what_has_no_translation_is_refused_by_name(text: str) -> None:
+    with pytest.raises(UnsupportedError, match="the local engine cannot run"):
+        parse_predicate(text, SCHEMA).sql("duckdb")
 
 
 def test_the_local_engine_answers_as_spark_does(frame: DataFrame, local: duckdb.DuckDBPyConnection) -> None:

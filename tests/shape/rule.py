@@ -21,20 +21,20 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
 
 HOMES: Mapping[str, tuple[str, ...]] = {
     "cryptography": ("storage",),
-    "duckdb": ("engine.local", "storage", "catalog.backends.duckdb"),
+    "duckdb": ("engine.local", "storage", "catalog.backends.duckdb", "ddl.literals", "restamping"),
     "duckdb_engine": ("catalog.backends.duckdb",),
     "mmh3": ("engine.local",),
-    "numpy": ("engine", "storage"),
+    "numpy": ("engine", "storage", "restamping"),
     "obstore": ("storage",),
     "polars": ("engine.local", "scan"),
     "psycopg": ("catalog.backends.postgresql",),
-    "pyarrow": ("plan", "engine", "storage", "catalog", "scan", "cli.values"),
+    "pyarrow": ("plan", "engine", "storage", "catalog", "commit", "ddl", "scan", "cli.values"),
     "pymysql": ("catalog.backends.mysql",),
     "pyroaring": ("storage",),
     "pyspark": ("engine.spark",),
     "rich": ("cli",),
-    "sqlalchemy": ("catalog", "commit"),
-    "sqlglot": ("predicates", "plan", "engine"),
+    "sqlalchemy": ("catalog", "commit", "ddl.options"),
+    "sqlglot": ("predicates", "plan", "engine", "ddl"),
     "typer": ("cli",),
 }
 """For each library that is not Python's own, the parts that may load it. Type-only imports are free."""

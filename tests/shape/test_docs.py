@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from quacklake.cli.app import app
-from tests.shape.sources import ROOT
+from tests.shape.sources import ROOT, modules
 
 COMMANDS = sorted(info.name or info.callback.__name__ for info in app.registered_commands if info.callback)
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -53,6 +53,17 @@ def test_every_target_of_the_makefile_says_what_it_does() -> None:
     assert phony is not None
     described = re.findall(r"^([a-z]+):.*## \w", text, re.MULTILINE)
     assert sorted(phony[1].split()) == sorted(described)
+
+
+def test_every_extra_that_an_error_names_exists() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = [
+        (str(module), extra)
+        for module in modules()
+        for extra in re.findall(r'for_extra\("[\w-]+", "(\w+)"\)', module.text)
+    ]
+    assert named != []
+    assert [each for each in named if each[1] not in extras] == []
 
 
 def test_every_dependency_is_pinned() -> None:

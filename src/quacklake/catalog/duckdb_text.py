@@ -98,6 +98,8 @@ def _writer(arrow: pa.DataType, type_: Leaf) -> Callable[[Any], str]:
         return moment_text.time_writer(arrow.unit, name)
     if _KINDS.is_floating(arrow):
         return _float32_text if arrow.bit_width == 32 else repr
+    if name == "interval" and is_text(arrow):
+        return moment_text.readable_interval
     tests: Iterable[tuple[Test, Callable[[Any], str]]] = (
         (_KINDS.is_boolean, lambda value: "true" if value else "false"),
         (_KINDS.is_decimal, lambda value: format(value, "f")),

@@ -13,6 +13,8 @@ from quacklake.catalog.view import TableEntry
 from quacklake.plan.scan import DeleteFile, MappedName, ScanFile
 from quacklake.storage.paths import join
 
+_FEW = 500
+
 
 def load_files(
     connection: sa.Connection,
@@ -24,15 +26,19 @@ def load_files(
 ) -> tuple[ScanFile, ...]:
     """The files of a table with all that belongs to them, those only for which the condition holds."""
     files = tables.data_file
-    query = sa.select(
-        files, optional(files, "mapping_id"), optional(files, "partial_max")
-    ).where(files.c.table_id == entry.table_id, visible(files, snapshot_id))
+    query = sa.select(files, optional(files, "mapping_id"), optional(files, "partial_max")).where(
+        files.c.table_id == entry.table_id, visible(files, snapshot_id)
+    )
     if condition is not None:
         query = query.where(condition)
     rows = connection.execute(query.order_by(files.c.data_file_id)).all()
+    if not rows:
+        return ()
+    # What belongs to a handful of files is asked for by their ids, what belongs to many all at once.
+    ids = [row.data_file_id for row in rows] if len(rows) <= _FEW else None
     mappings = _load_mappings(connection, tables, {row.mapping_id for row in rows if row.mapping_id is not None})
-    deletes = _load_delete_files(connection, tables, entry, snapshot_id)
-    positions = _load_deleted_positions(connection, tables, backend, entry.table_id, snapshot_id)
+    deletes = _load_delete_files(connection, tables, entry, snapshot_id, ids)
+    positions = _load_deleted_positions(connection, tables, backend, entry.table_id, snapshot_id, ids)
     return tuple(
         ScanFile(
             file_id=row.data_file_id,
@@ -73,12 +79,23 @@ def _load_mappings(
     return {mapping_id: build(mapping_id, None) for mapping_id in ids}
 
 
+def count_files(connection: sa.Connection, tables: CatalogTables, table_id: int, snapshot_id: int) -> int:
+    """How many files a snapshot shows of a table."""
+    files = tables.data_file
+    query = (
+        sa.select(sa.func.count()).select_from(files).where(files.c.table_id == table_id, visible(files, snapshot_id))
+    )
+    return int(connection.execute(query).scalar_one())
+
+
 def _load_delete_files(
-    connection: sa.Connection, tables: CatalogTables, entry: TableEntry, snapshot_id: int
+    connection: sa.Connection, tables: CatalogTables, entry: TableEntry, snapshot_id: int, ids: list[int] | None
 ) -> dict[int, list[DeleteFile]]:
     table = tables.delete_file
     found: dict[int, list[DeleteFile]] = defaultdict(list)
     query = sa.select(table).where(table.c.table_id == entry.table_id, visible(table, snapshot_id))
+    if ids is not None:
+        query = query.where(table.c.data_file_id.in_(ids))
     for row in connection.execute(query.order_by(table.c.delete_file_id)):
         found[row.data_file_id].append(
             DeleteFile(
@@ -95,14 +112,23 @@ def _load_delete_files(
 
 
 def _load_deleted_positions(
-    connection: sa.Connection, tables: CatalogTables, backend: Backend, table_id: int, snapshot_id: int
+    connection: sa.Connection,
+    tables: CatalogTables,
+    backend: Backend,
+    table_id: int,
+    snapshot_id: int,
+    ids: list[int] | None,
 ) -> dict[int, list[int]]:
     # Nothing registers this table: it is made with the first inlined delete.
     name = f"ducklake_inlined_delete_{table_id}"
     found: dict[int, list[int]] = defaultdict(list)
     if backend.has_table(connection, name):
-        table = sa.table(name, sa.column("file_id"), sa.column("row_id"), sa.column("begin_snapshot"), schema=tables.sql_schema)
+        table = sa.table(
+            name, sa.column("file_id"), sa.column("row_id"), sa.column("begin_snapshot"), schema=tables.sql_schema
+        )
         query = sa.select(table.c.file_id, table.c.row_id).where(table.c.begin_snapshot <= snapshot_id)
+        if ids is not None:
+            query = query.where(table.c.file_id.in_(ids))
         for file_id, row_id in connection.execute(query.order_by(table.c.file_id, table.c.row_id)):
             found[file_id].append(row_id)
     return found

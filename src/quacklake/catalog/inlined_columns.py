@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from quacklake.catalog.inlined_types import duckdb_type
+from quacklake.catalog.moment_text import LONG_HOURS, readable_interval
 from quacklake.catalog.nested_text import NestedText
 from quacklake.catalog.text_syntax import Mismatch, is_binary
 from quacklake.errors import CatalogError, UnsupportedError
@@ -145,7 +147,15 @@ def _plain(values: Values, type_: DataType) -> pa.Array[Any]:
         return found.cast(pa.string())
     if pa.types.is_integer(found.type) and type_ == Primitive("boolean"):
         return found.cast(pa.bool_())
-    return found
+    readable: pa.Array[Any] = _readable(found, type_)
+    return readable
+
+
+def _readable(values: Any, type_: DataType) -> Any:
+    """Intervals in a form that DuckDB reads: it does not read all that it writes."""
+    if type_ != Primitive("interval") or not pc.any(pc.match_substring_regex(values, LONG_HOURS)).as_py():
+        return values
+    return pa.array([None if value is None else readable_interval(value) for value in values.to_pylist()], pa.string())
 
 
 def _text(value: Any) -> str | None:
@@ -277,7 +287,10 @@ def _fetch_arrow(
     fetch = getattr(cursor, "to_arrow_table", None) or cursor.fetch_arrow_table
     data: pa.Table = fetch()
     result.close()
-    return data.rename_columns(list(names))
+    arrays = zip(columns, data.columns[2:], strict=True)
+    return pa.table(
+        [*data.columns[:2], *(_readable(array, column.type) for column, array in arrays)], names=list(names)
+    )
 
 
 _ASKERS: Mapping[str, Callable[[sa.ColumnElement[Any], Any, DataType], _Asked]] = {

@@ -9,17 +9,19 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
-from quacklake.catalog.files import load_files
+from quacklake.catalog.files import count_files, load_files
 from quacklake.catalog.inlined import load_inlined
 from quacklake.catalog.legacy import cut_split_files
 from quacklake.catalog.load import At, load_entry, load_options, load_snapshot, load_snapshots, load_view
+from quacklake.catalog.prune import kept_files
 from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.version import check_writable
 from quacklake.catalog.view import CatalogView, Option, Snapshot, TableEntry
 from quacklake.errors import CatalogError
 from quacklake.names import TableName, fold
+from quacklake.plan.prune import Demand, demand
 from quacklake.plan.scan import InlinedRows, ScanFile
-from quacklake.predicates import Predicate
+from quacklake.predicates import Predicate, parse_predicate
 
 T = TypeVar("T")
 
@@ -38,7 +40,11 @@ class TableContents:
     entry: TableEntry
     files: tuple[ScanFile, ...]
     files_total: int
+    """How many files there are, those left out among them; as many as `files` unless they were counted."""
     inlined: tuple[InlinedRows, ...]
+    where: Predicate | None = None
+    demand: Demand | None = None
+    """What the predicate asked of files in the catalog query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +87,20 @@ class Catalog:
 
         return self._read(load)
 
-    def contents(self, name: TableName, at: At = None, where: Predicate | None = None) -> TableContents:
+    def contents(
+        self, name: TableName, at: At = None, where: str | Predicate | None = None, *, count: bool = False
+    ) -> TableContents:
         """A table with its files and inlined rows at a snapshot; files that cannot match are left out.
 
         All of it comes from one state of the database: a flush between two queries would lose rows.
+
+        Args:
+            name: The table.
+            at: The snapshot.
+            where: A predicate, or the text of one.
+            count: Say how many files there are in all; that takes a look at every one of them.
         """
-        return self._read(lambda connection: self._contents(connection, name, at, where))
+        return self._read(lambda connection: self._contents(connection, name, at, where, count))
 
     def check_writable(self) -> None:
         """Refuse to write to a lake of another version than the current one.
@@ -100,18 +114,30 @@ class Catalog:
         """Give back every connection."""
         self.backend.close()
 
-    def _contents(self, connection: sa.Connection, name: TableName, at: At, where: Predicate | None) -> TableContents:
+    def _contents(
+        self, connection: sa.Connection, name: TableName, at: At, where: str | Predicate | None, count: bool
+    ) -> TableContents:
         view = self._view(connection, at, name)
         entry = view.table(name)
         snapshot_id = view.snapshot.snapshot_id
-        files = load_files(connection, self.tables, self.backend, entry, snapshot_id)
+        predicate = parse_predicate(where, entry.schema) if isinstance(where, str) else where
+        asked = None if predicate is None else demand(predicate)
+        condition = None
+        if asked is not None and asked.test is not None:
+            condition = kept_files(connection, self.tables, entry.table_id, asked.test, self.backend.name)
+        files = load_files(connection, self.tables, self.backend, entry, snapshot_id, condition)
         files = cut_split_files(connection, self.tables, entry.table_id, snapshot_id, files)
+        total = len(files)
+        if count and condition is not None:
+            total = count_files(connection, self.tables, entry.table_id, snapshot_id)
         return TableContents(
             snapshot=view.snapshot,
             entry=entry,
             files=files,
-            files_total=len(files),
+            files_total=total,
             inlined=load_inlined(connection, self.tables, self.backend, entry, snapshot_id),
+            where=predicate,
+            demand=asked,
         )
 
     def _view(self, connection: sa.Connection, at: At, only: TableName | None) -> CatalogView:

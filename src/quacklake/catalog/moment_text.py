@@ -5,6 +5,7 @@ DuckDB's calendar goes from 290309 BC to 294247 and has infinities; Python's doe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,9 @@ _FINEST = {"timestamp_s": "s", "timestamp_ms": "ms", "timestamp_ns": "ns", "time
 # The first whole day that fits into 64 bits: DuckDB refuses what lies before it.
 _FIRST_MICROSECOND = -9_223_372_022_400_000_000
 _FIRST_NANOSECOND = -9_223_286_400_000_000_000
+LONG_HOURS = r"(-?)([0-9]{10,}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6}))?$"
+"""The hours of an interval that DuckDB writes but does not read."""
+_LONG_HOURS = re.compile(LONG_HOURS)
 
 
 class Unreadable(Exception):
@@ -113,3 +117,15 @@ def interval_text(value: Any) -> str:
         second, fraction = divmod(abs(micros), 1_000_000)
         parts.append(("-" if micros < 0 else "") + _clock(second, fraction, 1_000_000))
     return " ".join(parts)
+
+
+def readable_interval(text: str) -> str:
+    """An interval in DuckDB's text, in another form where DuckDB does not read its own: from 10 digits of hours on."""
+    found = _LONG_HOURS.search(text)
+    if found is None:
+        return text
+    sign, hours, minutes, seconds, fraction = found.groups(default="")
+    micros = (int(hours) * 3600 + int(minutes) * 60 + int(seconds)) * 1_000_000 + int(fraction.ljust(6, "0"))
+    if micros > _INFINITY:
+        raise Unreadable(f"the interval {text} has more microseconds than DuckDB reads")
+    return f"{text[: found.start()]}{sign}{micros} microseconds"

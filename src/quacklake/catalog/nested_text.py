@@ -21,15 +21,16 @@ from typing import Any
 import pyarrow as pa
 
 from quacklake.catalog.loose_text import read_loosely
-from quacklake.catalog.text_syntax import Mismatch, is_binary, needs_quotes, plain_value, unescape
+from quacklake.catalog.text_syntax import SPACES, Mismatch, is_binary, needs_quotes, plain_value, unescape
 from quacklake.types import DataType, Leaf, ListOf, MapOf, Primitive, Struct
 
 Reader = Callable[[str, int], tuple[Any, int]]
 """Reads one value of a text from a position on; the value and the position behind it."""
 Readers = Callable[[DataType], Reader]
 
-_PLAIN = re.compile(r"""[^"'(),:=\[\]{}]+""")
-_CAST_QUOTED = re.compile(r"'([^'\\]*(?:\\['\\][^'\\]*)*)'")
+_PLAIN = r"""[^"'(),:=\[\]{}]+"""
+_BARE = re.compile(f"({_PLAIN})")
+_CAST = re.compile(rf"({_PLAIN})|'([^'\\]*(?:\\['\\][^'\\]*)*)'")
 _SQL_QUOTED = re.compile(r"'([^']*(?:''[^']*)*)'")
 _CONCAT = re.compile(r"CONCAT\(('[^']*(?:''[^']*)*'(?:, chr\(0\), '[^']*(?:''[^']*)*')+)\)")
 _PART = re.compile(r"'([^']*(?:''[^']*)*)'|chr\(0\)")
@@ -119,17 +120,19 @@ def _recursive(type_: DataType) -> Reader:
 
 
 def _struct(type_: Struct, heads: Sequence[str], below: Readers) -> Reader:
-    parts = [
-        (("{" if index == 0 else ", ") + head, field.name, below(field.type))
-        for index, (head, field) in enumerate(zip(heads, type_.fields, strict=True))
-    ]
+    parts = []
+    for index, (head, field) in enumerate(zip(heads, type_.fields, strict=True)):
+        mark = ("{" if index == 0 else ", ") + head
+        parts.append((mark, len(mark), field.name, below(field.type)))
 
     def read(text: str, position: int) -> tuple[Any, int]:
         if text.startswith("NULL", position):
             return None, position + 4
         value = {}
-        for head, name, reader in parts:
-            value[name], position = reader(text, _after(text, position, head))
+        for head, size, name, reader in parts:
+            if not text.startswith(head, position):
+                raise Mismatch
+            value[name], position = reader(text, position + size)
         return value, _after(text, position, "}")
 
     return read
@@ -184,27 +187,27 @@ def _cast_leaf(type_: Leaf) -> Reader:
     binary = is_binary(type_)
 
     def read(text: str, position: int) -> tuple[Any, int]:
-        quoted = _CAST_QUOTED.match(text, position)
-        if quoted is not None:
-            value = unescape(quoted[1])
-            if not needs_quotes(value):
-                raise Mismatch
-            return plain_value(value, binary), quoted.end()
-        return _read_plain(text, position, binary)
+        match = _CAST.match(text, position)
+        if match is None:
+            raise Mismatch
+        bare = match[1]
+        if bare is not None:
+            return _bare_value(bare, binary), match.end()
+        value = unescape(match[2])
+        if not needs_quotes(value):
+            raise Mismatch
+        return plain_value(value, binary), match.end()
 
     return read
 
 
-def _read_plain(text: str, position: int, binary: bool) -> tuple[Any, int]:
-    plain = _PLAIN.match(text, position)
-    if plain is None:
+def _bare_value(text: str, binary: bool) -> str | bytes | None:
+    """What stands without quotes; marks that call for quotes are not in it."""
+    if text == "NULL":
+        return None
+    if text[0] in SPACES or text[-1] in SPACES or (len(text) == 4 and text.lower() == "null"):
         raise Mismatch
-    value = plain[0]
-    if value == "NULL":
-        return None, plain.end()
-    if needs_quotes(value):
-        raise Mismatch
-    return plain_value(value, binary), plain.end()
+    return plain_value(text, binary) if binary else text
 
 
 def _literal_leaf(type_: Leaf) -> Reader:
@@ -216,11 +219,11 @@ def _literal_leaf(type_: Leaf) -> Reader:
     def read(text: str, position: int) -> tuple[Any, int]:
         match = _TYPED.match(text, position)
         if match is not None:
-            return plain_value(match[1] if match[2] is None else match[2], binary), match.end()
-        value, end = _read_plain(text, position, binary)
-        if typed and value is not None:
+            return plain_value(match[1] or match[2] or "", binary), match.end()
+        match = _BARE.match(text, position)
+        if match is None or (typed and match[1] != "NULL"):
             raise Mismatch
-        return value, end
+        return _bare_value(match[1], binary), match.end()
 
     return read
 

@@ -13,7 +13,7 @@ from quacklake.catalog.legacy import old_tables
 from quacklake.catalog.load import load_options
 from quacklake.catalog.tables import CatalogTables, build_tables
 from quacklake.catalog.url import CatalogUrl, parse_url
-from quacklake.catalog.version import INLINED_PREFIX, OLD, check_readable
+from quacklake.catalog.version import OLD, check_readable
 from quacklake.errors import CatalogError, InvalidInputError, NotInitializedError, ReadOnlyError, VersionError
 from quacklake.storage.paths import absolute, as_folder, same_folder
 
@@ -127,7 +127,7 @@ def _tables(backend: Backend, connection: sa.Connection) -> CatalogTables:
     check_readable(version, backend.display)
     if version in OLD:
         return old_tables(version, backend.columns(connection), backend.sql_schema, connection.dialect)
-    return build_tables(backend.sql_schema, INLINED_PREFIX.get(version, ""))
+    return today
 
 
 def _damaged(backend: Backend, setting: str) -> CatalogError:

@@ -134,8 +134,6 @@ class CatalogTables:
     sort_expression: sa.Table
     sql_schema: str | None = None
     """The SQL schema that holds the tables; inlined rows live there as well."""
-    inlined_prefix: str = ""
-    """What stands before `row_id`, `begin_snapshot` and `end_snapshot` in tables of inlined rows."""
     split_files: sa.Table | None = None
     """Where an old catalog keeps which rows of a merged file each snapshot shows; None where there is no such thing."""
     prepared: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
@@ -159,11 +157,11 @@ def prepared(build: Callable[[CatalogTables], S]) -> Callable[[CatalogTables], S
 
 
 @lru_cache(maxsize=64)
-def build_tables(sql_schema: str | None = None, inlined_prefix: str = "") -> CatalogTables:
+def build_tables(sql_schema: str | None = None) -> CatalogTables:
     """The tables of the format in an SQL schema, the same objects every time: statements are cached by them."""
     registry = sa.MetaData(schema=sql_schema)
     tables: dict[str, Any] = {name: build_table(name, registry) for name in LAYOUT}
-    return CatalogTables(**tables, sql_schema=sql_schema, inlined_prefix=inlined_prefix)
+    return CatalogTables(**tables, sql_schema=sql_schema)
 
 
 def build_table(name: str, registry: sa.MetaData) -> sa.Table:

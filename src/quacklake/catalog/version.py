@@ -8,13 +8,10 @@ CURRENT = "1.0"
 """What is created and written."""
 
 READABLE = ("0.1", "0.2", "0.3-dev1", "0.3", "0.4-dev1", "0.4", CURRENT, "1.1-dev1")
-"""What is read as it is, oldest first."""
+"""What is read as it is, oldest first. The last adds columns and tables that reading does without."""
 
 OLD = READABLE[: READABLE.index(CURRENT)]
 """What `migrate=True` turns into the current version."""
-
-INLINED_PREFIX = {"1.1-dev1": "_ducklake_"}
-"""Since when the columns of inlined tables that are not the user's have a prefix of their own."""
 
 
 def check_readable(version: str, display: str) -> None:

@@ -14,7 +14,7 @@ from quacklake.commit.staging import Staging
 from quacklake.commit.writes import STAGED_ROWS, TableWrites
 from quacklake.names import TableName, fold
 from quacklake.plan.scan import DeleteFile, InlinedRows, ScanFile
-from quacklake.predicates import Predicate
+from quacklake.predicates import Predicate, parse_predicate
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,20 +91,23 @@ class StagedCatalog:
             self._base = self._base or self._views[key].snapshot
         return self._views[key]
 
-    def contents(self, name: TableName, at: At = None, where: Predicate | None = None) -> TableContents:
+    def contents(
+        self, name: TableName, at: At = None, where: str | Predicate | None = None, *, count: bool = False
+    ) -> TableContents:
         """A table with its files and inlined rows, those of the transaction among them."""
         if at is not None:
-            return self._catalog.contents(name, at, where)
+            return self._catalog.contents(name, at, where, count=count)
         entry = self.view(only=name).table(name)
+        where = parse_predicate(where, entry.schema) if isinstance(where, str) else where
         former = self._staging.former_tables.get(entry.table_id, entry)
         if entry.table_id < 0:
             found = TableContents(self.base, entry, (), 0, ())
         else:
             # What the catalog knows of columns is older than the predicate when the transaction changed them.
             known = where if former.schema == entry.schema else None
-            found = self._catalog.contents(former.name, self.base.snapshot_id, known)
+            found = self._catalog.contents(former.name, self.base.snapshot_id, known, count=count)
         writes = self._staging.writes.get(entry.table_id)
-        found = replace(found, entry=entry)
+        found = replace(found, entry=entry, where=where)
         return found if writes is None else _with_writes(found, writes, entry)
 
     def check_writable(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from quacklake.catalog.view import PartitionSpec, SortSpec, TableEntry
 from quacklake.ddl.literals import read_default
 from quacklake.ddl.partitions import read_partition_keys, read_sort_keys, rename_sorted, sorted_columns
-from quacklake.ddl.schemas import check_inlined_names, check_name, read_type
+from quacklake.ddl.schemas import check_column, check_inlined_names, check_name, read_type
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.evolution import (
     Path,
@@ -64,8 +64,7 @@ def _new_column(path: Path, type_: DataType, default: Any, comment: str | None) 
         raise UnsupportedError(f"column {label!r}: only whole columns have comments")
     column = Column(0, path[-1], type_, initial_default=given.initial, default=given.default, comment=comment)
     refuse_duplicates([column], label)
-    for each in column.walk():
-        check_name(each.name, "column")
+    check_column(column)
     return column
 
 

@@ -28,6 +28,7 @@ _ARROW: Mapping[str, str] = {
     "date32[day]": "date",
     "date64[ms]": "date",
     "month_day_nano_interval": "interval",
+    "null": "unknown",
     **{name: name for name in "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()},
 }
 _EXTENSIONS: Mapping[str, str] = {"arrow.uuid": "uuid", "arrow.json": "json"}
@@ -46,6 +47,7 @@ _SPARK: Mapping[str, str] = {
     "timestamp": "timestamptz",
     "timestamp_ntz": "timestamp",
     "variant": "variant",
+    "void": "unknown",
 }
 _SPARK_DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 

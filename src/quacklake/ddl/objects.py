@@ -50,7 +50,8 @@ def drop_namespace(tx: Transaction, name: str, *, cascade: bool, if_exists: bool
     views = [each for each in view.views if each.namespace_id == id_]
     macros = [each for each in view.macros if each.namespace_id == id_]
     if (tables or views or macros) and not cascade:
-        names = [*(str(each.name) for each in (*tables, *views)), *(each.name for each in macros)]
+        names = [str(table.name) for table in tables] + [str(each.name) for each in views]
+        names += [macro.name for macro in macros]
         raise InvalidInputError(
             f"the namespace {namespace.name!r} is not empty: it has {', '.join(names[:5])}", hint="pass cascade=True"
         )

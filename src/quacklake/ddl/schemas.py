@@ -30,9 +30,19 @@ def read_schema(given: Any) -> Schema:
         raise InvalidInputError("a table needs at least one column")
     refuse_duplicates(columns, "the table")
     for column in columns:
-        for each in column.walk():
-            check_name(each.name, "column")
+        check_column(column)
     return Schema(number(columns, 1)[0])
+
+
+def check_column(column: Column) -> None:
+    """Refuse names and types that no column can have, at any depth."""
+    for each in column.walk():
+        check_name(each.name, "column")
+        if each.type == Primitive("unknown"):
+            raise InvalidInputError(
+                f"column {column.name!r} holds nothing but NULL, which says nothing about its type",
+                hint="cast it to a type first",
+            )
 
 
 def _read(given: Any) -> tuple[Column, ...]:

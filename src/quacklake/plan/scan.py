@@ -96,8 +96,6 @@ class PruneReport:
 
     files_total: int = 0
     files_kept: int = 0
-    by_statistics: int = 0
-    by_partition: int = 0
     conditions: tuple[str, ...] = ()
     """The tests that reached the catalog query, in words."""
     ignored: tuple[str, ...] = ()

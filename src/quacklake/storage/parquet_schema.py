@@ -119,9 +119,7 @@ def leaf_type(physical: str, logical: Mapping[str, Any]) -> str:
                 return "TIMESTAMP WITH TIME ZONE"
             return "TIMESTAMP_NS" if logical["timeUnit"] == "nanoseconds" else "TIMESTAMP"
         case "Time":
-            if logical["isAdjustedToUTC"]:
-                return "TIME WITH TIME ZONE"
-            return "TIME_NS" if logical["timeUnit"] == "nanoseconds" else "TIME"
+            return "TIME WITH TIME ZONE" if logical["isAdjustedToUTC"] else "TIME"
         case other:
             return _LOGICAL.get(other) or _PHYSICAL[physical]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from quacklake.errors import MissingExtraError, StorageError, UnsupportedError
+from quacklake.errors import StorageError, UnsupportedError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,11 +54,8 @@ def decode_vectors(path: str, data: bytes) -> tuple[DeletionVector, ...]:
 def decode_vector(path: str, blob: bytes) -> NDArray[np.int64]:
     """The positions in one `deletion-vector-v1` blob, sorted."""
     import numpy as np
+    from pyroaring import BitMap64
 
-    try:
-        from pyroaring import BitMap64
-    except ImportError as error:
-        raise MissingExtraError.for_extra("pyroaring", "local") from error
     if len(blob) < 20:
         raise StorageError(f"{path} is damaged: a deletion vector of {len(blob)} bytes")
     (length,) = struct.unpack_from(">I", blob)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ import duckdb_engine
 import sqlalchemy as sa
 from sqlalchemy.dialects import registry
 
+from quacklake.catalog.backends.duckdb_link import Link
 from quacklake.catalog.backends.failures import driver_error, first_line, translated
 from quacklake.catalog.backends.protocol import Failure
 from quacklake.errors import CatalogError, QuacklakeError
@@ -29,6 +30,9 @@ from quacklake.names import quote
 
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long to wait for another process to let go of the file."""
+SAME_PROCESS_TIMEOUT_SECONDS = 3.0
+"""How long to wait for another DuckDB of this process, which may well belong to whoever is waiting."""
+_SAME_PROCESS = "Unique file handle conflict"
 
 _HAS_TABLE = sa.text(
     "SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = :place"
@@ -57,6 +61,8 @@ class DuckdbBackend:
 
     def __init__(self, path: Path, sql_schema: str | None = None) -> None:
         self.path = path
+        # Whatever the working folder will be later.
+        self._file = path.resolve()
         self.sql_schema = sql_schema
         self.display = f"duckdb:///{path}"
 
@@ -73,14 +79,14 @@ class DuckdbBackend:
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
         with translated(self):
-            name = _desk().open(self.path, writes=writes)
+            name = _desk().open(self._file, writes=writes)
         try:
             with _desk().engine.connect() as connection:
                 connection.exec_driver_sql(f"USE {quote(name)}")
                 yield connection
                 connection.commit()
         finally:
-            _desk().close(self.path)
+            _desk().close(self._file)
 
     def classify(self, error: BaseException) -> Failure:
         cause = driver_error(error)
@@ -96,14 +102,14 @@ class DuckdbBackend:
                 return "denied"
             case duckdb.Error():
                 # DuckDB has classes of errors and no codes: these three share theirs with other mistakes.
-                if "Could not set lock" in words or "Unique file handle conflict" in words:
+                if "Could not set lock" in words or _SAME_PROCESS in words:
                     return "locked"
                 return "denied" if "read-only mode" in words or "Permission denied" in words else "other"
         return "other"
 
     def translate(self, error: BaseException) -> QuacklakeError:
         words = first_line(error)
-        if "Unique file handle conflict" in words:
+        if _SAME_PROCESS in words:
             return CatalogError(
                 f"this process has {self.path} attached to another DuckDB", hint="detach it there, or close that DuckDB"
             )
@@ -140,81 +146,6 @@ class DuckdbBackend:
         """Nothing to do: the file is open during transactions only."""
 
 
-class _Link(duckdb_engine.ConnectionWrapper):
-    """A connection whose results outlive the next statement, as SQLAlchemy expects of every driver."""
-
-    def __init__(self, link: duckdb.DuckDBPyConnection) -> None:
-        super().__init__(link)
-        self.link = link
-        self.latest: _Cursor | None = None
-
-    def cursor(self) -> Any:
-        return _Cursor(self)
-
-
-class _Cursor:
-    """One statement and its rows. DuckDB itself forgets them when the connection runs another one."""
-
-    def __init__(self, connection: _Link) -> None:
-        self.connection = connection
-        self.description: Any = None
-        self.rowcount = -1
-        self.arraysize = 1
-        self._rows: Iterator[Any] = iter(())
-
-    def execute(self, statement: str, parameters: Sequence[Any] | None = None, context: Any = None) -> None:
-        link = self._begin()
-        link.execute(statement, parameters or None)
-        self.description = link.description
-        if self.description and [each[0] for each in self.description] == ["Count"] and not _is_query(statement):
-            # A change of rows answers with their number.
-            rows = link.fetchall()
-            self.rowcount = rows[0][0] if rows else -1
-            self.description = None
-        elif self.description:
-            self.connection.latest = self
-
-    def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], context: Any = None) -> None:
-        self._begin().executemany(statement, [*parameters])
-        self.description = None
-
-    def fetchone(self) -> Any:
-        return next(self._all(), None)
-
-    def fetchmany(self, size: int | None = None) -> list[Any]:
-        return list(islice(self._all(), size or self.arraysize))
-
-    def fetchall(self) -> list[Any]:
-        return list(self._all())
-
-    def to_arrow_table(self) -> Any:
-        """All rows at once, in Arrow's types."""
-        assert self.connection.latest is self, "rows are fetched once"
-        self.connection.latest = None
-        return self.connection.link.to_arrow_table()
-
-    def close(self) -> None:
-        if self.connection.latest is self:
-            self.connection.latest = None
-        self._rows = iter(())
-
-    def _begin(self) -> duckdb.DuckDBPyConnection:
-        if self.connection.latest is not None:
-            self.connection.latest._all()
-        self._rows = iter(())
-        return self.connection.link
-
-    def _all(self) -> Iterator[Any]:
-        if self.connection.latest is self:
-            self.connection.latest = None
-            self._rows = iter(self.connection.link.fetchall())
-        return self._rows
-
-
-def _is_query(statement: str) -> bool:
-    return statement.lstrip("( \n\t").upper().startswith(("SELECT", "WITH", "FROM"))
-
-
 @dataclass(slots=True)
 class _OpenFile:
     name: str
@@ -237,25 +168,25 @@ class _Desk:
         )
 
     def _connect(self) -> Any:
-        return _Link(self._instance.cursor())
+        return Link(self._instance.cursor())
 
     def open(self, path: Path, *, writes: bool) -> str:
         """Attach a file, or join those who have it open already; the name it has until it is closed."""
-        key = path.resolve()
-        deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
+        started = time.monotonic()
         pause = 0.005
         with self._changed:
             while True:
-                held = self._files.get(key)
+                held = self._files.get(path)
                 if held is not None and (held.writable or not writes):
                     held.users += 1
                     return held.name
                 # A file that is being read cannot be opened a second time to write: wait for its readers.
-                error = None if held is not None else self._attach(key, writes)
+                error = None if held is not None else self._attach(path, writes)
                 if held is None and error is None:
-                    return self._files[key].name
-                if time.monotonic() > deadline:
-                    raise error or _still_read(key)
+                    return self._files[path].name
+                patience = SAME_PROCESS_TIMEOUT_SECONDS if _SAME_PROCESS in str(error) else LOCK_TIMEOUT_SECONDS
+                if time.monotonic() - started > patience:
+                    raise error or _still_read(path)
                 self._changed.wait(pause)
                 pause = min(pause * 1.5, 0.25)
 
@@ -269,7 +200,7 @@ class _Desk:
             self._instance.execute(f"ATTACH '{literal}' AS {quote(name)} (TYPE duckdb{mode})")
         except duckdb.Error as error:
             wrapped = sa.exc.OperationalError("ATTACH", None, error)
-            if "Could not set lock" in str(error) or "Unique file handle conflict" in str(error):
+            if "Could not set lock" in str(error) or _SAME_PROCESS in str(error):
                 return wrapped
             raise wrapped from error
         self._files[path] = _OpenFile(name, writes)
@@ -277,14 +208,16 @@ class _Desk:
 
     def close(self, path: Path) -> None:
         """Detach the file when nobody else uses it any more."""
-        key = path.resolve()
         with self._changed:
-            held = self._files[key]
+            held = self._files[path]
             held.users -= 1
             if held.users == 0:
-                del self._files[key]
-                self._instance.execute(f"DETACH {quote(held.name)}")
-            self._changed.notify_all()
+                del self._files[path]
+                self._changed.notify_all()
+                try:
+                    self._instance.execute(f"DETACH {quote(held.name)}")
+                except duckdb.Error as error:
+                    raise sa.exc.OperationalError("DETACH", None, error) from error
 
 
 def _still_read(path: Path) -> CatalogError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,13 @@ from quacklake.engine.spark.sessions import check_session, find_session
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import fold
 from quacklake.plan.scan import ROW_ID, SNAPSHOT_ID, ScanPlan
+from quacklake.schema import Column
 from quacklake.storage.stores import Stores
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from quacklake.engine.spark.frames import Frames
 
 
 class SparkEngine:
@@ -45,31 +48,33 @@ class SparkEngine:
             StorageError: When a file that the driver looks into is missing or damaged.
             UnsupportedError: For a predicate on a column whose type Spark has not.
         """
-        from quacklake.engine.spark.frames import Frames
-
         if not plan.output_names:
             raise UnsupportedError(f"a scan of {plan.table} without columns", hint="use count()")
         self._refuse_double_names(plan)
         columns = wanted_columns(plan)
         groups = group_files(plan, columns, self.stores)
-        return Frames(self.spark, plan, columns, self.stores).read(groups)
+        return self._frames(plan, columns).read(groups)
 
     def count(self, plan: ScanPlan) -> int:
         """How many rows `read` would give."""
-        from quacklake.engine.spark.frames import Frames
-
         slim = replace(plan, columns=(), row_ids=False)
-        columns = wanted_columns(slim)
+        columns = wanted_columns(slim) or plan.schema.columns[:1]
         groups = group_files(slim, columns, self.stores)
         if plan.where is None and not any(group.is_partial for group in groups):
             # Exact: footers say how many rows there are, delete files which are dead.
             rows = sum(group.live_rows for group in groups) + sum(each.data.num_rows for each in plan.inlined)
             return rows if plan.limit is None else min(rows, plan.limit)
-        return Frames(self.spark, slim, columns, self.stores).count(groups)
+        return self._frames(slim, columns).count(groups)
 
     def close(self) -> None:
         """Let go of what the engine holds. Sessions of Spark stay as they are."""
         self.stores.close()
+
+    def _frames(self, plan: ScanPlan, columns: Sequence[Column]) -> Frames:
+        spark = self.spark  # says what is missing, where the import would only fail
+        from quacklake.engine.spark.frames import Frames
+
+        return Frames(spark, plan, columns, self.stores)
 
     def _refuse_double_names(self, plan: ScanPlan) -> None:
         taken = [column.name for column in plan.columns if fold(column.name) in (ROW_ID, SNAPSHOT_ID)]

@@ -8,11 +8,11 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from quacklake.engine.local.groups import FileGroup
+from quacklake.engine.spark.hadoop import planning_errors, reader_options
 from quacklake.engine.spark.literals import Literals
 from quacklake.engine.spark.native import NativeGroups
 from quacklake.engine.spark.reading import NativeRead, build_reads
 from quacklake.engine.spark.rows import read_rows
-from quacklake.engine.spark.stores import reader_options
 from quacklake.engine.spark.tasks import read_in_tasks
 from quacklake.engine.spark.types import arrow_schema, row_schema
 from quacklake.engine.spark.where import where_sql
@@ -87,7 +87,8 @@ class Frames:
 
     def _native(self, read: NativeRead) -> DataFrame:
         reader = self._spark.read.schema(read.schema).options(**reader_options(read.paths, self._stores.options))
-        frame = reader.parquet(*read.paths)
+        with planning_errors(read.paths):
+            frame = reader.parquet(*read.paths)
         if read.metadata:
             frame = frame.selectExpr("*", *read.metadata)
         if read.lookup is not None:

@@ -142,7 +142,7 @@ class _Builder:
     def _per_file(self, values: Sequence[pa.Scalar[Any]], type_: spark.DataType) -> str:
         import pyarrow as pa
 
-        return self._looking_up().add(pa.array([value.as_py() for value in values], arrow_type(type_)))
+        return self._looking_up().add(pa.array(values, arrow_type(type_)))
 
     def _looking_up(self) -> Lookup:
         if self._lookup is None:

@@ -1,0 +1,82 @@
+"""One Spark session for all tests of the engine, and lakes that DuckDB's own extension makes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+import quacklake as ql
+from tests.differential.comparison import faults
+from tests.lakes import Answer, Place, answers, attached
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from quacklake.session import Session
+
+
+@pytest.fixture(scope="session")
+def spark() -> SparkSession:
+    """The session; it stays for whoever else runs in this process."""
+    pyspark = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+    # Tasks run in the Python of the tests, which has what they need.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = pyspark.SparkSession.builder.master("local[2]").appName("tests")
+    for key, value in {"ui.enabled": "false", "sql.shuffle.partitions": "2", "ui.showConsoleProgress": "false"}.items():
+        builder = builder.config(f"spark.{key}", value)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """A lake, open in quacklake, and what DuckDB says is in it."""
+
+    session: Session
+    answers: list[Answer]
+    place: Place
+
+    def faults(self, *, only_rows: bool = False) -> list[str]:
+        """What Spark reads differently."""
+        return faults(self.session, "spark", self.answers, only_rows=only_rows)
+
+
+MakeLake = Callable[..., Lake]
+
+
+@pytest.fixture
+def make_lake(tmp_path: Path, spark: SparkSession) -> Iterator[MakeLake]:
+    """Runs statements in DuckDB and opens the lake that they make, on the session of the tests."""
+    opened: list[Session] = []
+
+    def make(
+        *statements: str | Callable[[duckdb.DuckDBPyConnection], None],
+        options: str = "",
+        inline: int = 0,
+        questions: Sequence[tuple[str, str]] = (),
+        probes: int = 0,
+        spark: SparkSession = spark,
+    ) -> Lake:
+        place = Place.in_folder("sqlite", tmp_path)
+        with attached(place, options) as con:
+            con.execute(f"CALL lk.set_option('data_inlining_row_limit', {inline})").fetchall()
+            for each in statements:
+                if isinstance(each, str):
+                    con.execute(each.replace("$files", str(tmp_path))).fetchall()
+                else:
+                    each(con)
+            found = answers(con, questions, probes)
+        opened.append(ql.connect(place.url, engine="spark", spark=spark, read_only=True))
+        return Lake(opened[-1], found, place)
+
+    yield make
+    for session in opened:
+        session.close()
