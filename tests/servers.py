@@ -91,7 +91,19 @@ def running_postgresql(programs: Path) -> Iterator[Server]:
         if owner is not None:
             shutil.chown(secret, owner)
         data = folder / "data"
-        setup: list[str | Path] = [programs / "initdb", "-D", data, "-U", USER, "--pwfile", secret, "-A", "scram-sha-256", "-E", "UTF8"]
+        setup: list[str | Path] = [
+            programs / "initdb",
+            "-D",
+            data,
+            "-U",
+            USER,
+            "--pwfile",
+            secret,
+            "-A",
+            "scram-sha-256",
+            "-E",
+            "UTF8",
+        ]
         _check([*setup, "--locale=C", "--no-sync"], owner)
         port = free_port()
         settings = {
@@ -144,6 +156,8 @@ def running_mariadb(server: Path, install: Path) -> Iterator[Server]:
             f"--port={port}",
             f"--socket={address}",
             f"--pid-file={folder / 'pid'}",
+            # Servers that start throw away what they find of other servers in a common one.
+            f"--tmpdir={folder}",
             "--bind-address=127.0.0.1",
             "--innodb-flush-log-at-trx-commit=0",
             "--innodb-buffer-pool-size=32M",

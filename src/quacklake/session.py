@@ -75,15 +75,20 @@ def connect(
         migrate=migrate,
         read_only=read_only or at is not None,
     )
-    return Session(
-        opened,
-        engine=engine,
-        spark=spark,
-        at=at,
-        read_only=read_only,
-        inline_rows=inline_rows,
-        storage_options=storage_options,
-    )
+    try:
+        return Session(
+            opened,
+            engine=engine,
+            spark=spark,
+            at=at,
+            read_only=read_only,
+            inline_rows=inline_rows,
+            storage_options=storage_options,
+        )
+    except BaseException:
+        # There may be no such snapshot: what was opened to find that out is closed again.
+        opened.close()
+        raise
 
 
 class Session(LakeVerbs, OptionVerbs):
@@ -168,7 +173,8 @@ class Session(LakeVerbs, OptionVerbs):
     @property
     def current_snapshot(self) -> int:
         """The id of the snapshot that the session reads."""
-        return self._catalog.snapshot(self._at).snapshot_id
+        newest: Snapshot = self._catalog.snapshot(self._at)
+        return newest.snapshot_id
 
     def options(self) -> list[Option]:
         """Every setting of the lake, of its namespaces and of its tables."""
@@ -177,7 +183,7 @@ class Session(LakeVerbs, OptionVerbs):
     @property
     def spark(self) -> Any:
         """The Spark session in use; one is started when there is none."""
-        return self._engine("spark").spark  # type: ignore[attr-defined]
+        return self._engine("spark").spark
 
     def close(self) -> None:
         """Let go of the catalog and of what the engines hold. The user's Spark session stays open."""

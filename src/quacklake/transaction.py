@@ -12,10 +12,10 @@ from quacklake.catalog.load import At
 from quacklake.catalog.view import Option, Snapshot, TableEntry
 from quacklake.commit.changes import DataChange, Intent
 from quacklake.commit.committer import Committer
-from quacklake.commit.next_ids import load_next_column_id, load_next_row_id
+from quacklake.commit.next_ids import load_next_column_id
 from quacklake.commit.outcome import Commit
 from quacklake.commit.overlay import StagedCatalog
-from quacklake.commit.settings import Settings, build_write_plan, inline_limit
+from quacklake.commit.settings import Settings, build_write_plan, wanted_inline_limit
 from quacklake.commit.staging import Staging
 from quacklake.commit.writes import TableWrites
 from quacklake.ddl.verbs import LakeVerbs
@@ -133,16 +133,10 @@ class Transaction(LakeVerbs):
         )
         if not result.is_empty:
             self._staging.put_table(entry, self._staging.tables.get(entry.table_id, entry))
-            self._writes(entry).add(result, self._staging.ids)
+            writes = self._staging.writes.setdefault(entry.table_id, TableWrites())
+            writes.add(result, self._staging.ids)
         self._done += done
         return done
-
-    def _writes(self, entry: TableEntry) -> TableWrites:
-        writes = self._staging.writes.get(entry.table_id)
-        if writes is None:
-            first = load_next_row_id(self._session._catalog, entry.table_id)
-            writes = self._staging.writes[entry.table_id] = TableWrites(first)
-        return writes
 
     def next_column_id(self, table_id: int) -> int:
         """The first id that no column of the table has or ever had."""
@@ -221,9 +215,9 @@ class Transaction(LakeVerbs):
         )
 
     def inlines(self, entry: TableEntry) -> bool:
-        """Whether small writes to a table go into the catalog."""
+        """Whether small writes to a table are to go into the catalog."""
         settings = Settings(self._catalog.base_view(entry.name).options, entry)
-        return inline_limit(settings, entry, self._session._inline_rows, self._catalog.backend.name) > 0
+        return wanted_inline_limit(settings, self._session._inline_rows) > 0
 
     def _refuse_unsigned(self) -> None:
         required = next((each for each in self._catalog.options() if each.name == "require_commit_message"), None)

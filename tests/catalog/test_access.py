@@ -10,6 +10,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
+import sqlalchemy as sa
 
 import quacklake as ql
 from quacklake.catalog.open import open_backend
@@ -126,12 +127,35 @@ def test_no_password_is_in_the_session_the_backend_or_the_logs(
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_a_failing_statement_does_not_repeat_the_password(name: str, new_place: Callable[[str], Place]) -> None:
-    database = open_backend(parse_url(new_place(name).url))
-    with pytest.raises(ql.CatalogError) as caught, database.read() as connection:
-        connection.exec_driver_sql(f"SELECT {quote(PASSWORD)} FROM '{PASSWORD.replace('%', '%%')}'")
+@pytest.mark.parametrize("way", ["read", "write"])
+def test_a_driver_that_quotes_its_connection_string_does_not_give_the_password_away(
+    name: str, way: str, new_place: Callable[[str], Place]
+) -> None:
+    place = new_place(name)
+    database = open_backend(parse_url(place.url))
+
+    def quote_everything() -> None:
+        try:
+            raise ValueError(f"cannot parse {place.url}")
+        except ValueError as error:
+            raise sa.exc.OperationalError("CONNECT", None, RuntimeError(f"password={PASSWORD} is no good")) from error
+
+    def run() -> None:
+        if way == "read":
+            with database.read():
+                quote_everything()
+        try:
+            with database.write():
+                quote_everything()
+        except sa.exc.SQLAlchemyError as error:
+            raise database.translate(error) from error
+
+    with pytest.raises(ql.CatalogError) as caught:
+        run()
     database.close()
-    assert PASSWORD not in str(caught.value)
+    said = everything_said(caught.value)
+    assert PASSWORD not in said
+    assert quote(PASSWORD, safe="") not in said
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from quacklake.catalog.nested_text import NestedText
 from tests.catalog.nested_values import Kind, as_arrow, kinds, list_of
 
 EXAMPLES = settings(
-    max_examples=300,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )

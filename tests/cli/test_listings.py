@@ -17,6 +17,7 @@ def test_tables_lists_tables_and_views(quacklake: Run) -> None:
         ["name", "kind"],
         ["main.empty", "table"],
         ["main.events", "table"],
+        ["main.every", "table"],
         ["main.parted", "table"],
         ["other.odd", "table"],
         ["main.few", "view"],
@@ -73,7 +74,7 @@ def test_snapshots_come_oldest_first_with_their_changes(quacklake: Run) -> None:
     assert set(found[0]) == {"snapshot_id", "time", "author", "message", "changes"}
 
 
-@pytest.mark.parametrize(("limit", "expected"), [("2", 2), ("0", 0), ("1000", 17)])
+@pytest.mark.parametrize(("limit", "expected"), [("2", 2), ("0", 0), ("1000", 18)])
 def test_snapshots_keeps_the_newest(quacklake: Run, limit: str, expected: int) -> None:
     every = json.loads(quacklake("snapshots", "--json").out)
     some = json.loads(quacklake("snapshots", "--limit", limit, "--json").out)

@@ -114,7 +114,7 @@ def test_we_and_duckdb_append_at_the_same_time(new_place: Callable[[str], Place]
         check_ids(session, 30)
 
 
-@pytest.mark.parametrize("statement", [1, 2, 5, 9, 13, 16])
+@pytest.mark.parametrize("statement", [1, 2, 5, 9, 13])
 def test_a_writer_that_is_killed_leaves_the_lake_as_it_was(statement: int, backend: Place) -> None:
     lake(backend)
     with ql.connect(backend.url, engine="local") as session:

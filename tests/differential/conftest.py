@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.differential.living import Lives
 from tests.lakes import Place
+from tests.servers import Server
 
 
 @pytest.fixture(scope="session")
-def lives(tmp_path_factory: pytest.TempPathFactory) -> Lives:
-    """Lakes that have lived a life."""
-    return Lives(tmp_path_factory.mktemp("lives"), Place.in_folder)
+def lives(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Lives:
+    """Lakes that have lived a life; database servers are started when the first life needs them."""
+
+    def place(kind: str, folder: Path) -> Place:
+        if kind in ("sqlite", "duckdb"):
+            return Place.in_folder(kind, folder)
+        server: Server = request.getfixturevalue("postgresql_server" if kind == "postgres" else "mysql_server")
+        database = server.create_database()
+        if kind == "mysql":
+            # DuckDB leaves the character set of its tables to the database.
+            server.run(f"ALTER DATABASE {database} CHARACTER SET utf8mb4")
+        return Place(kind, f"{kind}:{server.settings(database)}", server.url(database), f"{folder / 'data'}/")
+
+    return Lives(tmp_path_factory.mktemp("lives"), place)

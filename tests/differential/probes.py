@@ -12,6 +12,7 @@ Probe = tuple[str, str]
 _INTEGERS = frozenset("TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT".split())
 _FLOATS = frozenset(("FLOAT", "DOUBLE"))
 _TIMESTAMPS = frozenset(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE"))
+_DECIMAL = re.compile(r"DECIMAL\(\d+,\d+\)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?:\+00)?")
 
@@ -43,7 +44,7 @@ def _of_column(name: str, type_: str, texts: Sequence[str], chance: random.Rando
 
 
 def _literal(type_: str, text: str) -> Probe | None:
-    if type_ in _INTEGERS or type_.startswith("DECIMAL"):
+    if type_ in _INTEGERS or _DECIMAL.fullmatch(type_):
         return text, text
     if type_ in _FLOATS:
         return f"CAST('{text}' AS DOUBLE)", f"CAST('{text}' AS DOUBLE)"

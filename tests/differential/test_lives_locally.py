@@ -17,11 +17,3 @@ def test_a_lake_in_sqlite_reads_as_duckdb_reads_it(lives: Lives, life: Life) -> 
     with ql.connect(lived.place.url, engine="local", read_only=True) as session:
         assert faults(session, "local", lived.answers, only_rows=True) == []
         assert faults(session, "local", lived.midlife + lived.newest) == []
-
-
-@pytest.mark.parametrize("life", LIVES, ids=slug)
-def test_a_lake_in_a_duckdb_file_reads_as_duckdb_reads_it(lives: Lives, life: Life) -> None:
-    lived = lives.lived(life, "duckdb")
-    with ql.connect(lived.place.url, engine="local", read_only=True) as session:
-        assert faults(session, "local", lived.answers, only_rows=True) == []
-        assert faults(session, "local", lived.newest) == []

@@ -29,7 +29,8 @@ def test_every_snapshot_of_a_random_life_reads_as_duckdb_reads_it(seed: int, tmp
     lived = live_at_random(seed, _place(seed, tmp_path), STEPS)
     assert lived.refused < STEPS / 3
     with ql.connect(lived.place.url, engine="local", read_only=True) as session:
-        assert faults(session, "local", lived.answers) == []
+        assert faults(session, "local", lived.answers, only_rows=True) == []
+        assert faults(session, "local", lived.midlife + lived.newest) == []
 
 
 @pytest.mark.slow

@@ -17,9 +17,13 @@ from tests.lakes import Place
 
 SEEDS = range(int(os.environ.get("QUACKLAKE_RANDOM_LIVES", "4")))
 COLUMNS = ("id", "name", "amount", "tags")
-SCHEMA = pa.schema(
-    [("id", pa.int64()), ("name", pa.string()), ("amount", pa.decimal128(12, 2)), ("tags", pa.list_(pa.string()))]
-)
+FIELDS: list[tuple[str, pa.DataType]] = [
+    ("id", pa.int64()),
+    ("name", pa.string()),
+    ("amount", pa.decimal128(12, 2)),
+    ("tags", pa.list_(pa.string())),
+]
+SCHEMA = pa.schema(FIELDS)
 PREDICATES = (
     "id % 3 = {k}",
     "id BETWEEN {a} AND {b}",

@@ -177,7 +177,9 @@ def test_bad_words_are_refused_by_name(people: ql.Table) -> None:
         people.delete("id + 1")
 
 
-def test_the_past_and_a_read_only_session_cannot_be_written(people: ql.Table, session: ql.Session, backend: Place) -> None:
+def test_the_past_and_a_read_only_session_cannot_be_written(
+    people: ql.Table, session: ql.Session, backend: Place
+) -> None:
     with pytest.raises(ql.ReadOnlyError):
         session.table("people", at=1).append(PEOPLE)
     with ql.connect(backend.url, read_only=True, engine="local") as reader, pytest.raises(ql.ReadOnlyError):
@@ -200,9 +202,14 @@ def test_a_transaction_is_one_snapshot_over_many_tables(people: ql.Table, sessio
 
 def test_a_transaction_that_fails_leaves_no_rows_and_no_files(people: ql.Table, session: ql.Session) -> None:
     before = session.current_snapshot
-    with pytest.raises(RuntimeError, match="stop"), session.transaction() as tx:
-        tx.table("people").append(MANY)
-        raise RuntimeError("stop")
+
+    def fail_halfway() -> None:
+        with session.transaction() as tx:
+            tx.table("people").append(MANY)
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail_halfway()
     assert (session.current_snapshot, session.table("people").count()) == (before, 3)
     assert not [path for path in Path(session._catalog.data_path).rglob("*") if path.is_file()]
 

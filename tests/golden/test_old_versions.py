@@ -261,7 +261,7 @@ def test_a_session_that_only_reads_does_not_migrate(tmp_path: Path) -> None:
     catalog = unpack("old_ducklake/v03", tmp_path)
     for settings in ({"read_only": True}, {"at": 1}):
         with pytest.raises(ql.ReadOnlyError):
-            ql.connect(f"duckdb:///{catalog}", migrate=True, **settings)  # type: ignore[arg-type]
+            ql.connect(f"duckdb:///{catalog}", migrate=True, **settings)
 
 
 def test_to_migrate_a_current_lake_changes_nothing(tmp_path: Path) -> None:

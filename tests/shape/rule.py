@@ -21,8 +21,8 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
 
 HOMES: Mapping[str, tuple[str, ...]] = {
     "cryptography": ("storage",),
-    "duckdb": ("engine.local", "storage", "catalog.backends.duckdb", "ddl.literals", "restamping"),
-    "duckdb_engine": ("catalog.backends.duckdb",),
+    "duckdb": ("engine.local", "storage", "catalog.backends", "ddl.literals", "restamping"),
+    "duckdb_engine": ("catalog.backends",),
     "mmh3": ("engine.local",),
     "numpy": ("engine", "storage", "restamping"),
     "obstore": ("storage",),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 from zlib import crc32
 
 import pytest
@@ -21,13 +20,15 @@ def vector(positions: Iterable[int]) -> bytes:
     return struct.pack(">I", len(body)) + body + struct.pack(">I", crc32(body))
 
 
-def container(blobs: Iterable[tuple[int | None, bytes]], flags: int = 0, **more: Any) -> bytes:
+def container(
+    blobs: Iterable[tuple[int | None, bytes]], flags: int = 0, more: Mapping[str, str] | None = None
+) -> bytes:
     """A Puffin file with vectors, each with the snapshot it belongs to."""
     data, about = b"PFA1", []
     for snapshot, blob in blobs:
         properties = {"cardinality": "1"} | ({} if snapshot is None else {"ducklake-snapshot-id": str(snapshot)})
         entry = {"type": "deletion-vector-v1", "fields": [], "offset": len(data), "length": len(blob)}
-        about.append({**entry, "snapshot-id": -1, "sequence-number": -1, "properties": properties, **more})
+        about.append({**entry, "snapshot-id": -1, "sequence-number": -1, "properties": properties, **(more or {})})
         data += blob
     payload = json.dumps({"blobs": about}).encode()
     return data + b"PFA1" + payload + struct.pack("<II", len(payload), flags) + b"PFA1"
@@ -89,6 +90,6 @@ def test_what_is_compressed_or_no_deletion_vector_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="compressed"):
         decode_vectors("x", container([(1, GOOD)], flags=1))
     with pytest.raises(UnsupportedError, match="not a plain deletion vector"):
-        decode_vectors("x", container([(1, GOOD)], **{"compression-codec": "zstd"}))
+        decode_vectors("x", container([(1, GOOD)], more={"compression-codec": "zstd"}))
     with pytest.raises(UnsupportedError, match="theta"):
-        decode_vectors("x", container([(1, GOOD)], type="theta"))
+        decode_vectors("x", container([(1, GOOD)], more={"type": "theta"}))

@@ -16,7 +16,7 @@ from quacklake.plan.scan import ScanFile
 from quacklake.storage import footers
 from quacklake.storage.footers import read_layouts
 from quacklake.storage.stores import Stores, duckdb_path, is_remote, split_url
-from tests.storage.conftest import ObjectStore
+from tests.storage.object_store import ObjectStore
 
 
 @pytest.fixture

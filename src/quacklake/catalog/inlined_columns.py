@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from quacklake.catalog.inlined_types import duckdb_type
-from quacklake.catalog.moment_text import LONG_HOURS, readable_interval
+from quacklake.catalog.moment_text import LONG_HOURS, Unreadable, readable_interval
 from quacklake.catalog.nested_text import NestedText
 from quacklake.catalog.text_syntax import Mismatch, is_binary
 from quacklake.errors import CatalogError, UnsupportedError
@@ -121,10 +121,10 @@ class _Asked:
     decode: Decode
 
 
-def _decode(decode: Decode, values: Values, column: Column, table: str) -> pa.Array[Any]:
+def _decode(decode: Decode, values: Any, column: Column, table: str) -> pa.Array[Any]:
     try:
         return decode(values, column.type)
-    except (Mismatch, pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except (Mismatch, Unreadable, pa.ArrowInvalid, UnicodeDecodeError) as error:
         reason = f": {error}" if str(error) else ""
         raise CatalogError(
             f"an inlined value of column {column.name!r} of {table} cannot be read as {column.type}{reason}",
@@ -287,10 +287,9 @@ def _fetch_arrow(
     fetch = getattr(cursor, "to_arrow_table", None) or cursor.fetch_arrow_table
     data: pa.Table = fetch()
     result.close()
-    arrays = zip(columns, data.columns[2:], strict=True)
-    return pa.table(
-        [*data.columns[:2], *(_readable(array, column.type) for column, array in arrays)], names=list(names)
-    )
+    taken = zip(columns, data.columns[2:], strict=True)
+    arrays: list[Any] = [*data.columns[:2], *(_decode(_readable, array, column, table) for column, array in taken)]
+    return pa.table(arrays, names=list(names))
 
 
 _ASKERS: Mapping[str, Callable[[sa.ColumnElement[Any], Any, DataType], _Asked]] = {

@@ -132,8 +132,8 @@ class _Reader:
                 known = [found for part in parts if (found := self._other_partition(part)) is not None]
                 return sa.or_(*known) if known else None
             case Any(parts):
-                found = [self._other_partition(part) for part in parts]
-                return None if any(each is None for each in found) else sa.and_(*found)  # type: ignore[arg-type]
+                others = [found for part in parts if (found := self._other_partition(part)) is not None]
+                return sa.and_(*others) if len(others) == len(parts) else None
             case Range(column, equals=value) if value is not None:
                 conditions = []
                 for spec in self._specs.get(column.id, ()):

@@ -126,7 +126,7 @@ def explain(
     with working("Planning"), settings.open() as session:
         wanted = session.table(table).scan(split_columns(columns), where)
         if json or settings.json:
-            plan = wanted.plan()
+            plan = wanted.plan(count=True)
             document = {"table": plan.table, "snapshot_id": plan.snapshot_id, **asdict(plan.report)}
         else:
             text = wanted.explain()

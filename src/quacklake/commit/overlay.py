@@ -10,8 +10,9 @@ from quacklake.catalog.lake import Catalog, TableContents
 from quacklake.catalog.load import At
 from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.view import CatalogView, Option, Snapshot, TableEntry
+from quacklake.commit.next_ids import load_next_row_id
 from quacklake.commit.staging import Staging
-from quacklake.commit.writes import STAGED_ROWS, TableWrites
+from quacklake.commit.writes import STAGED_ROWS, UNTIL_READ, TableWrites
 from quacklake.names import TableName, fold
 from quacklake.plan.scan import DeleteFile, InlinedRows, ScanFile
 from quacklake.predicates import Predicate, parse_predicate
@@ -73,8 +74,9 @@ class StagedCatalog:
         return [each for each in self._catalog.snapshots() if each.snapshot_id <= self.base.snapshot_id]
 
     def options(self) -> tuple[Option, ...]:
-        """Every setting of the lake."""
-        return self._catalog.options()
+        """Every setting of the lake, as the transaction saw it first."""
+        known = next(iter(self._views.values()), None)
+        return self._catalog.options() if known is None else known.options
 
     def view(self, at: At = None, *, only: TableName | None = None) -> CatalogView:
         """The lake as the transaction sees it; with `only`, at least that table or view, if there is one."""
@@ -108,7 +110,11 @@ class StagedCatalog:
             found = self._catalog.contents(former.name, self.base.snapshot_id, known, count=count)
         writes = self._staging.writes.get(entry.table_id)
         found = replace(found, entry=entry, where=where)
-        return found if writes is None else _with_writes(found, writes, entry)
+        if writes is None:
+            return found
+        if writes.first_row_id == UNTIL_READ:
+            writes.settle_row_ids(load_next_row_id(self._catalog, entry.table_id))
+        return _with_writes(found, writes, entry)
 
     def check_writable(self) -> None:
         """Refuse to write to a lake of another version than the current one."""

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.tables import CatalogTables
-from quacklake.commit.apply.inlined import needed_layouts
+from quacklake.commit.apply.inlined import InlinedTable, load_inlined_tables, needed_layouts
 from quacklake.commit.apply.stats import TableStats, load_stats, shift_row_ids
 from quacklake.commit.changes import AddFiles, Intent
 from quacklake.commit.ids import Allocation, MappingKey, allocate
@@ -30,11 +30,14 @@ class Prepared:
     """By table, how far row ids moved since the transaction took them."""
     mappings: Mapping[MappingKey, int]
     """Name mappings that the catalog has already."""
+    inlined: Mapping[int, InlinedTable]
+    """By table, the newest table for inlined rows that is there already."""
 
 
 def prepare(connection: sa.Connection, tables: CatalogTables, backend: Backend, intent: Intent, turn: Turn) -> Prepared:
     """Read what the commit builds on and allocate its ids."""
-    layouts = needed_layouts(connection, tables, backend, intent)
+    inlined = load_inlined_tables(connection, tables, intent)
+    layouts = needed_layouts(connection, tables, backend, intent, inlined)
     complete = replace(intent, changes=(*intent.changes, *layouts))
     stats = load_stats(connection, tables, complete)
     mappings = _known_mappings(connection, tables, complete)
@@ -44,6 +47,7 @@ def prepare(connection: sa.Connection, tables: CatalogTables, backend: Backend, 
         stats=stats,
         shifts=shift_row_ids(complete, stats),
         mappings=mappings,
+        inlined=inlined,
     )
 
 

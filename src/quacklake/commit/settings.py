@@ -61,12 +61,18 @@ class Settings:
         return default if text is None else text.strip().lower() in ("true", "t", "1", "yes", "on")
 
 
-def inline_limit(settings: Settings, entry: TableEntry, session_default: int | None, backend_name: str) -> int:
-    """How many rows at the most go into the catalog; 0 when the columns cannot."""
+def wanted_inline_limit(settings: Settings, session_default: int | None) -> int:
+    """How many rows at the most are to go into the catalog, whether or not the columns can."""
     limit = settings.number("data_inlining_row_limit")
     if limit is None:
         limit = DEFAULT_INLINE_ROWS if session_default is None else session_default
-    return max(0, limit) if limit <= 0 or can_inline(backend_name, entry.schema.columns) is None else 0
+    return max(0, limit)
+
+
+def inline_limit(settings: Settings, entry: TableEntry, session_default: int | None, backend_name: str) -> int:
+    """How many rows at the most go into the catalog; 0 when the columns cannot."""
+    limit = wanted_inline_limit(settings, session_default)
+    return limit if limit and can_inline(backend_name, entry.schema.columns) is None else 0
 
 
 def build_write_plan(

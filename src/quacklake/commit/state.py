@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.columns import Moment
-from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.tables import CatalogTables, prepared
 from quacklake.catalog.version import check_writable
 from quacklake.catalog.view import Snapshot
 from quacklake.commit.applied import Applied, parse_applied
@@ -39,22 +39,40 @@ def take_turn(connection: sa.Connection, tables: CatalogTables, backend: Backend
     Raises:
         VersionError: When the lake is not of the version that is written here.
     """
-    metadata = tables.metadata
-    query = sa.select(metadata.c.value).where(metadata.c.key == "version")
-    if backend.name in _CLOCKS:
-        query = query.with_for_update()
-    check_writable(str(connection.execute(query).scalar()), backend.display)
-    snapshot = tables.snapshot
-    clock = _CLOCKS.get(backend.name)
-    now: sa.ColumnElement[Any] = sa.literal_column(clock, Moment()) if clock is not None else sa.null()
-    newest = sa.select(snapshot, now.label("clock")).order_by(snapshot.c.snapshot_id.desc()).limit(1)
+    is_server = backend.name in _CLOCKS
+    version = connection.execute(_locked_version(tables) if is_server else _version(tables)).scalar()
+    check_writable(str(version), backend.display)
+    newest = _newest_with_clock(tables)[backend.name] if is_server else _newest(tables)
     row = connection.execute(newest).first()
     if row is None:
         raise CatalogError("the lake has no snapshot", hint="the catalog is damaged; restore it from a backup")
     # A catalog that is a file has the clock of this machine.
-    moment = row.clock if clock is not None else datetime.now(UTC)
+    moment = row.clock if is_server else datetime.now(UTC)
     found = Snapshot(row.snapshot_id, row.snapshot_time, row.schema_version, row.next_catalog_id, row.next_file_id)
     return Turn(found, max(moment, found.time))
+
+
+@prepared
+def _version(tables: CatalogTables) -> sa.Select[Any]:
+    return sa.select(tables.metadata.c.value).where(tables.metadata.c.key == "version")
+
+
+@prepared
+def _locked_version(tables: CatalogTables) -> sa.Select[Any]:
+    return _version(tables).with_for_update()
+
+
+@prepared
+def _newest(tables: CatalogTables) -> sa.Select[Any]:
+    return sa.select(tables.snapshot).order_by(tables.snapshot.c.snapshot_id.desc()).limit(1)
+
+
+@prepared
+def _newest_with_clock(tables: CatalogTables) -> dict[str, sa.Select[Any]]:
+    return {
+        name: _newest(tables).add_columns(sa.literal_column(clock, Moment()).label("clock"))
+        for name, clock in _CLOCKS.items()
+    }
 
 
 def load_happened(

@@ -19,6 +19,8 @@ from quacklake.plan.write import (
 
 STAGED_ROWS = -1
 """The schema version under which inlined rows are known that are not committed yet."""
+UNTIL_READ = 1 << 62
+"""From here on new rows are counted as long as nobody asks for their ids."""
 
 
 @dataclass(slots=True)
@@ -33,8 +35,8 @@ class StagedDeletes:
 class TableWrites:
     """Everything that the commit will do to the rows of one table."""
 
-    first_row_id: int
-    """What the catalog said would be next when the transaction first wrote to the table."""
+    first_row_id: int = UNTIL_READ
+    """The id of the first new row: what the catalog said would be next, once the transaction reads its own rows."""
     taken: int = 0
     is_pinned: bool = False
     files: dict[int, tuple[WrittenFile, int]] = field(default_factory=dict)
@@ -113,6 +115,15 @@ class TableWrites:
             ids.append(fresh if each is None else each)
             fresh += each is None
         self.inserts.append((insert, tuple(ids)))
+
+    def settle_row_ids(self, next_row_id: int) -> None:
+        """Give new rows the ids that they would get now, so that they can be read."""
+        shift, start = next_row_id - self.first_row_id, self.first_row_id
+        self.first_row_id = next_row_id
+        self.files = {id_: (file, first + shift) for id_, (file, first) in self.files.items()}
+        self.inserts = [
+            (insert, tuple(id_ + shift if id_ >= start else id_ for id_ in ids)) for insert, ids in self.inserts
+        ]
 
     @property
     def row_ids(self) -> RowIds:

@@ -40,7 +40,16 @@ _ZONES = timedelta(hours=15)
 """A time of day means another point in time in another zone, but never by more than this."""
 _SLACK = 1e-9
 """How much of a number may be lost when the catalog compares it as a float."""
-_NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">", "isnull": "isnotnull", "isnotnull": "isnull"}
+_NEGATED = {
+    "=": "<>",
+    "<>": "=",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "isnull": "isnotnull",
+    "isnotnull": "isnull",
+}
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
 
 
@@ -229,7 +238,7 @@ def _compare(operator: str, node: Node, value: Node) -> Test | None:
     if ends is None:
         return None
     low, high, exact = ends
-    text = f"{column.name} {operator} {value.value}"
+    text = f"{column.name} {operator} {value.value!s}"
     domain = domain_of(column)
     assert domain is not None
     match operator:

@@ -20,7 +20,7 @@ INT = Primitive("int32")
 POINT = Struct((Column(2, "x", Primitive("int32")), Column(3, "y", Primitive("varchar"))))
 
 
-def run(values: pa.Array, type_: DataType) -> list[Any]:
+def run(values: pa.Array[Any], type_: DataType) -> list[Any]:
     column = Column(1, "c", type_)
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
@@ -30,7 +30,7 @@ def run(values: pa.Array, type_: DataType) -> list[Any]:
     return [row[0] for row in relation.fetchall()]
 
 
-FITTING = {
+FITTING: dict[str, tuple[Any, Any, list[Any]]] = {
     "a whole number into a narrower type": (pa.array([1, None, -5]), INT, [1, None, -5]),
     "a whole number into a decimal": (pa.array([1, 2]), Decimal(9, 2), [Number("1.00"), Number("2.00")]),
     "a float that is whole into an integer": (pa.array([1.0, None]), INT, [1, None]),
@@ -78,7 +78,7 @@ def test_what_fits_comes_through_unchanged(case: str) -> None:
     assert run(values, type_) == expected
 
 
-LOSSY = {
+LOSSY: dict[str, tuple[Any, Any]] = {
     "a number too large": (pa.array([2**40]), INT),
     "a fraction into an integer": (pa.array([1.5]), INT),
     "a float that a narrower one rounds": (pa.array([0.1]), Primitive("float32")),
@@ -96,7 +96,7 @@ def test_a_value_that_would_lose_something_raises(case: str) -> None:
         run(values, type_)
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[Any, Any]] = {
     "text into a number": (pa.string(), INT),
     "a number into text": (pa.int64(), Primitive("varchar")),
     "a timestamp into a date": (pa.timestamp("us"), Primitive("date")),
@@ -105,7 +105,7 @@ REFUSED = {
     "bytes into text": (pa.binary(), Primitive("varchar")),
     "a list into a struct": (pa.list_(pa.int64()), POINT),
     "a number into a list": (pa.int64(), ListOf(Column(2, "element", INT))),
-    "a struct with an unknown field": (pa.struct({"x": pa.int64(), "z": pa.int64()}), POINT),
+    "a struct with an unknown field": (pa.struct([("x", pa.int64()), ("z", pa.int64())]), POINT),
 }
 
 

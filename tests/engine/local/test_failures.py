@@ -123,7 +123,7 @@ def test_a_predicate_that_cannot_be_run_is_the_callers_fault(session: ql.Session
 
 
 def test_a_damaged_file_is_not_blamed_on_the_predicate(session: ql.Session) -> None:
-    plan = plan_of(session, where="s = 'x'")
+    plan = plan_of(session, where="i >= 0")
     path = Path(plan.files[0].path)
     content = bytearray(path.read_bytes())
     content[300:60_000] = b"\xff" * 59_700

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,7 @@ from quacklake.engine.local.engine import LocalEngine
 from quacklake.plan.scan import ScanPlan
 from tests.engine.local.hands import FILES_ONLY, Hand, engine, make, opened, read
 
+LIVE = 10489
 BOTH: tuple[Hand, ...] = ("polars", "duckdb")
 STEPS = (
     FILES_ONLY,
@@ -38,6 +40,11 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ql.Session]:
         yield session
 
 
+def in_order(table: pa.Table) -> str:
+    """The rows by row id, as text, in which NaN is like NaN."""
+    return repr(table.sort_by("rowid").to_pylist())
+
+
 def plan_of(session: ql.Session, table: str = "t", **scan: object) -> ScanPlan:
     return session.table(table).scan(**scan).plan()  # type: ignore[arg-type]
 
@@ -46,7 +53,7 @@ def plan_of(session: ql.Session, table: str = "t", **scan: object) -> ScanPlan:
 def test_columns_come_in_the_order_that_was_asked_for(session: ql.Session, hand: Hand) -> None:
     found = read(plan_of(session, columns=["f", "i"]), hand)
     assert found.column_names == ["f", "i"]
-    assert found.num_rows == 10490
+    assert found.num_rows == LIVE
 
 
 @pytest.mark.parametrize("hand", BOTH)
@@ -62,13 +69,13 @@ def test_row_ids_come_first(session: ql.Session, hand: Hand) -> None:
     found = read(plan_of(session, columns=["s"], row_ids=True), hand)
     assert found.column_names == ["rowid", "snapshot_id", "s"]
     alive = [number for number in range(10500) if number % 1000 != 1]
-    assert sorted(found.column("rowid").to_pylist()) == alive
+    assert found.sort_by("rowid").column("rowid").to_pylist() == alive
 
 
 @pytest.mark.parametrize("hand", BOTH)
 def test_row_ids_alone_can_be_read(session: ql.Session, hand: Hand) -> None:
     plan = replace(plan_of(session, row_ids=True), columns=())
-    assert read(plan, hand).num_rows == 10490
+    assert read(plan, hand).num_rows == LIVE
 
 
 def test_columns_of_a_predicate_do_not_come_out(session: ql.Session) -> None:
@@ -84,15 +91,15 @@ def test_nan_is_the_greatest_number_in_files_and_in_the_catalog(session: ql.Sess
 @pytest.mark.parametrize("limit", [0, 1, 2049, 20000])
 def test_a_limit_is_kept(session: ql.Session, limit: int) -> None:
     plan = plan_of(session, limit=limit)
-    assert read(plan).num_rows == min(limit, 10490)
+    assert read(plan).num_rows == min(limit, LIVE)
     with engine() as local:
-        assert local.count(plan) == min(limit, 10490)
+        assert local.count(plan) == min(limit, LIVE)
 
 
 def test_rows_are_counted_with_and_without_a_predicate(session: ql.Session) -> None:
     with engine() as local:
-        assert local.count(plan_of(session)) == 10490
-        assert local.count(plan_of(session, where="s IS NULL")) == 500
+        assert local.count(plan_of(session)) == LIVE
+        assert local.count(plan_of(session, where="s IS NULL")) == 499
         assert local.count(plan_of(session, where="i < 100 AND s = 's3'", limit=4)) == 4
         assert local.count(plan_of(session, "empty")) == 0
         assert local.count(plan_of(session, "inlined", where="f IS NOT NULL")) == 2
@@ -100,16 +107,15 @@ def test_rows_are_counted_with_and_without_a_predicate(session: ql.Session) -> N
 
 @pytest.mark.parametrize("hand", BOTH)
 def test_an_empty_table_has_the_schema_of_a_full_one(session: ql.Session, hand: Hand) -> None:
-    assert read(plan_of(session, "empty"), hand).schema == pa.schema(
-        [
-            ("i", pa.int64()),
-            ("u", pa.string()),
-            ("v", pa.json_(pa.utf8())),
-            ("l", pa.list_(pa.field("element", pa.string()))),
-            ("m", pa.map_(pa.string(), pa.string())),
-            ("tz", pa.timestamp("us", tz="UTC")),
-        ]
-    )
+    fields: list[pa.Field[Any]] = [
+        pa.field("i", pa.int64()),
+        pa.field("u", pa.string()),
+        pa.field("v", pa.json_(pa.utf8())),
+        pa.field("l", pa.list_(pa.field("element", pa.string()))),
+        pa.field("m", pa.map_(pa.string(), pa.string())),
+        pa.field("tz", pa.timestamp("us", tz="UTC")),
+    ]
+    assert read(plan_of(session, "empty"), hand).schema == pa.schema(fields)
 
 
 def test_a_scan_of_no_columns_is_refused(session: ql.Session) -> None:
@@ -129,7 +135,7 @@ def test_a_reader_that_is_dropped_early_lets_go(session: ql.Session, hand: Hand)
             reader = local.read(plan_of(session))
             assert reader.read_next_batch().num_rows > 0
             reader.close()
-        assert local.count(plan_of(session)) == 10490
+        assert local.count(plan_of(session)) == LIVE
 
 
 @pytest.mark.parametrize("hand", BOTH)
@@ -137,7 +143,7 @@ def test_two_readers_can_run_at_once(session: ql.Session, hand: Hand) -> None:
     with engine(hand) as local:
         first, second = local.read(plan_of(session)), local.read(plan_of(session))
         seen = [batch.num_rows for pair in zip(first, second, strict=True) for batch in pair]
-        assert sum(seen) == 2 * 10490
+        assert sum(seen) == 2 * LIVE
 
 
 def test_an_engine_can_be_used_after_it_was_closed(session: ql.Session) -> None:
@@ -148,22 +154,24 @@ def test_an_engine_can_be_used_after_it_was_closed(session: ql.Session) -> None:
 
 
 def test_large_files_are_read_in_parts(session: ql.Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = read(plan_of(session, row_ids=True), "polars").sort_by("rowid")
+    whole = read(plan_of(session, row_ids=True), "polars")
     monkeypatch.setattr(polars_hand, "_PART_ROWS", 700)
     monkeypatch.setattr(batches, "_FEWEST_ROWS", 1)
     parts = read(plan_of(session, row_ids=True), "polars")
     assert parts.column(0).num_chunks >= 15
-    assert parts.sort_by("rowid").equals(whole)
+    assert in_order(parts) == in_order(whole)
 
 
 @pytest.mark.parametrize("hand", BOTH)
 def test_texts_that_are_too_long_for_one_batch_become_several(
     hand: Hand, session: ql.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = read(plan_of(session, row_ids=True), hand).sort_by("rowid")
+    whole = read(plan_of(session, row_ids=True), hand)
     monkeypatch.setattr(batches, "LARGEST_BATCH", 2000)
     monkeypatch.setattr(polars_hand, "LARGEST_BATCH", 2000)
-    assert read(plan_of(session, row_ids=True), hand).sort_by("rowid").equals(whole)
+    parts = read(plan_of(session, row_ids=True), hand)
+    assert parts.column(0).num_chunks > 20
+    assert in_order(parts) == in_order(whole)
 
 
 def test_rows_with_large_values_come_in_smaller_batches(tmp_path: Path) -> None:

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
-import duckdb_engine
+if TYPE_CHECKING:
+    import duckdb
 
 
-class Link(duckdb_engine.ConnectionWrapper):
+class Link:
     """A connection whose results outlive the next statement, as SQLAlchemy expects of every driver."""
 
+    autocommit = None
+    closed = False
+
     def __init__(self, link: duckdb.DuckDBPyConnection) -> None:
-        super().__init__(link)
         self.link = link
+        self.notices: list[str] = []
         self.latest: Cursor | None = None
 
-    def cursor(self) -> Any:
+    def cursor(self) -> Cursor:
         return Cursor(self)
+
+    def begin(self) -> None:
+        self.link.begin()
+
+    def commit(self) -> None:
+        self.link.commit()
+
+    def rollback(self) -> None:
+        self.link.rollback()
+
+    def close(self) -> None:
+        self.link.close()
+        self.closed = True
 
 
 class Cursor:

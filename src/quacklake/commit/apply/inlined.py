@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.inlined_write import can_inline, create_inlined, encode_rows, inlined_name, insert_inlined
 from quacklake.catalog.load import load_schema
-from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.tables import CatalogTables, prepared
+from quacklake.catalog.view import TableEntry
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.apply.columns import changes_layout, layout_of
 from quacklake.commit.changes import (
@@ -26,8 +29,47 @@ from quacklake.commit.verify import expect_rows
 from quacklake.plan.write import InlinedRowDeletes
 
 
+@dataclass(frozen=True, slots=True)
+class InlinedTable:
+    """The newest table for inlined rows of one table."""
+
+    name: str
+    schema_version: int
+    is_newest_layout: bool
+    """Whether nothing about the table's columns changed since it was made."""
+
+
+def load_inlined_tables(connection: sa.Connection, tables: CatalogTables, intent: Intent) -> dict[int, InlinedTable]:
+    """The newest tables for inlined rows, of the tables that get such rows or another layout."""
+    wanted = {*_changed_layouts(intent), *(change.table_id for change in intent.of(InlineRows))}
+    found = {}
+    for table_id in wanted:
+        row = connection.execute(_newest_table(tables), {"table": table_id}).first() if table_id >= 0 else None
+        if row is not None:
+            is_newest = row.layout is not None and row.layout <= row.schema_version
+            found[table_id] = InlinedTable(row.table_name, row.schema_version, is_newest)
+    return found
+
+
+@prepared
+def _newest_table(tables: CatalogTables) -> sa.Select[Any]:
+    registered, versions = tables.inlined_data_tables, tables.schema_versions
+    asked = sa.bindparam("table", type_=sa.BigInteger())
+    layout = sa.select(sa.func.max(versions.c.schema_version)).where(versions.c.table_id == asked).scalar_subquery()
+    return (
+        sa.select(registered.c.table_name, registered.c.schema_version, layout.label("layout"))
+        .where(registered.c.table_id == asked)
+        .order_by(registered.c.schema_version.desc())
+        .limit(1)
+    )
+
+
 def needed_layouts(
-    connection: sa.Connection, tables: CatalogTables, backend: Backend, intent: Intent
+    connection: sa.Connection,
+    tables: CatalogTables,
+    backend: Backend,
+    intent: Intent,
+    newest: Mapping[int, InlinedTable],
 ) -> list[NewLayout]:
     """The tables that need a new place for inlined rows.
 
@@ -36,14 +78,13 @@ def needed_layouts(
     """
     changed = _changed_layouts(intent)
     inserted = {change.table_id for change in intent.of(InlineRows)}
-    newest = _newest_versions(connection, tables, [id_ for id_ in {*changed, *inserted} if id_ >= 0])
     needed = []
     for table_id in dict.fromkeys((*changed, *inserted)):
-        entry = intent.entries[table_id]
+        entry, known = intent.entries[table_id], newest.get(table_id)
         if table_id in changed:
-            is_needed = table_id in intent.inlines or table_id in inserted or table_id in newest
+            is_needed = table_id in intent.inlines or table_id in inserted or known is not None
         else:
-            is_needed = not _fits(connection, tables, intent, table_id, newest.get(table_id))
+            is_needed = known is None or not _fits(connection, tables, entry, known)
         if is_needed and can_inline(backend.name, entry.schema.columns) is None:
             needed.append(NewLayout(table_id, entry.name, entry.schema))
     return needed
@@ -59,30 +100,17 @@ def _changed_layouts(intent: Intent) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _newest_versions(connection: sa.Connection, tables: CatalogTables, table_ids: list[int]) -> dict[int, int]:
-    if not table_ids:
-        return {}
-    table = tables.inlined_data_tables
-    query = (
-        sa.select(table.c.table_id, sa.func.max(table.c.schema_version))
-        .where(table.c.table_id.in_(table_ids))
-        .group_by(table.c.table_id)
-    )
-    return {row[0]: row[1] for row in connection.execute(query)}
-
-
-def _fits(connection: sa.Connection, tables: CatalogTables, intent: Intent, table_id: int, version: int | None) -> bool:
+def _fits(connection: sa.Connection, tables: CatalogTables, entry: TableEntry, known: InlinedTable) -> bool:
     """Whether the newest place for inlined rows has the columns that the table has now."""
-    if version is None:
-        return False
+    if known.is_newest_layout:
+        return True
     versions = tables.schema_versions
     begin = connection.execute(
         sa.select(sa.func.max(versions.c.begin_snapshot)).where(
-            versions.c.table_id == table_id, versions.c.schema_version <= version
+            versions.c.table_id == entry.table_id, versions.c.schema_version <= known.schema_version
         )
     ).scalar()
-    entry = intent.entries[table_id]
-    written = load_schema(connection, tables, table_id, entry.begin_snapshot if begin is None else int(begin))
+    written = load_schema(connection, tables, entry.table_id, entry.begin_snapshot if begin is None else int(begin))
     return layout_of(written) == layout_of(entry.schema)
 
 
@@ -99,18 +127,23 @@ def create_layouts(attempt: Attempt) -> None:
         attempt.insert(tables.inlined_data_tables, [row])
 
 
-def insert_rows(attempt: Attempt, shifts: Mapping[int, int]) -> None:
+def insert_rows(attempt: Attempt, shifts: Mapping[int, int], newest: Mapping[int, InlinedTable]) -> None:
     """Put rows into the newest table for them.
 
     Args:
         attempt: The commit.
         shifts: By table, how far row ids moved since the transaction took them.
+        newest: The tables for inlined rows that were there before.
     """
+    made = {change.table_id for change in attempt.of(NewLayout)}
     for change in attempt.of(InlineRows):
         entry = attempt.entry(change.table_id)
         first = attempt.intent.row_ids[change.table_id].first
         shift = shifts.get(change.table_id, 0)
-        name = _newest_table(attempt, attempt.ids.object_id(change.table_id))
+        if change.table_id in made:
+            name = inlined_name(attempt.ids.object_id(change.table_id), attempt.ids.schema_version)
+        else:
+            name = newest[change.table_id].name
         for insert, row_ids in zip(change.inserts, change.row_ids, strict=True):
             insert_inlined(
                 attempt.connection,
@@ -122,17 +155,6 @@ def insert_rows(attempt: Attempt, shifts: Mapping[int, int]) -> None:
                 encode_rows(attempt.backend.name, entry.schema.columns, insert.data),
                 attempt.tables.sql_schema,
             )
-
-
-def _newest_table(attempt: Attempt, table_id: int) -> str:
-    table = attempt.tables.inlined_data_tables
-    query = (
-        sa.select(table.c.table_name)
-        .where(table.c.table_id == table_id)
-        .order_by(table.c.schema_version.desc())
-        .limit(1)
-    )
-    return str(attempt.connection.execute(query).scalar_one())
 
 
 def delete_inlined(attempt: Attempt) -> None:

@@ -47,7 +47,7 @@ def apply_all(attempt: Attempt, prepared: Prepared) -> None:
     forget_retyped(attempt)
     write_stats(attempt, prepared.stats)
     add_files(attempt, prepared.shifts)
-    insert_rows(attempt, prepared.shifts)
+    insert_rows(attempt, prepared.shifts, prepared.inlined)
     remove_files(attempt)
     add_deletes(attempt)
     delete_inlined(attempt)

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.tables import CatalogTables, prepared
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.changes import AddFiles, AlterColumns, InlineRows, Intent
 from quacklake.commit.statistics import TableColumnStats, start, widen
@@ -31,26 +31,42 @@ class TableStats:
 
 def load_stats(connection: sa.Connection, tables: CatalogTables, intent: Intent) -> dict[int, TableStats]:
     """The statistics of the tables that get rows; none for a table that never had any."""
-    wanted = [id_ for id_ in _grown(intent) if id_ >= 0]
-    if not wanted:
-        return {}
+    found = {}
+    for table_id in _grown(intent):
+        rows = connection.execute(_stats_of_table(tables), {"table": table_id}).all() if table_id >= 0 else ()
+        if rows:
+            columns = {
+                row.column_id: TableColumnStats(
+                    row.column_id,
+                    row.contains_null is not False,
+                    row.contains_nan,
+                    row.min_value,
+                    row.max_value,
+                    row.extra_stats,
+                )
+                for row in rows
+                if row.column_id is not None
+            }
+            first = rows[0]
+            found[table_id] = TableStats(
+                first.record_count or 0, first.next_row_id or 0, first.file_size_bytes or 0, columns
+            )
+    return found
+
+
+@prepared
+def _stats_of_table(tables: CatalogTables) -> sa.Select[Any]:
     table, columns = tables.table_stats, tables.table_column_stats
-    found: dict[int, dict[int, TableColumnStats]] = {}
-    for row in connection.execute(sa.select(columns).where(columns.c.table_id.in_(wanted))):
-        found.setdefault(row.table_id, {})[row.column_id] = TableColumnStats(
-            row.column_id,
-            row.contains_null is not False,
-            row.contains_nan,
-            row.min_value,
-            row.max_value,
-            row.extra_stats,
+    return (
+        sa.select(
+            table.c.record_count,
+            table.c.next_row_id,
+            table.c.file_size_bytes,
+            *(column for column in columns.c if column.name != "table_id"),
         )
-    return {
-        row.table_id: TableStats(
-            row.record_count or 0, row.next_row_id or 0, row.file_size_bytes or 0, found.get(row.table_id, {})
-        )
-        for row in connection.execute(sa.select(table).where(table.c.table_id.in_(wanted)))
-    }
+        .select_from(table.outerjoin(columns, columns.c.table_id == table.c.table_id))
+        .where(table.c.table_id == sa.bindparam("table", type_=sa.BigInteger()))
+    )
 
 
 def shift_row_ids(intent: Intent, stats: Mapping[int, TableStats]) -> dict[int, int]:
@@ -145,15 +161,15 @@ def _start(attempt: Attempt, table_id: int) -> None:
 
 def _widen(attempt: Attempt, table_id: int, known: TableStats) -> None:
     rows, size, parts = _counts(attempt, table_id)
-    table, columns = attempt.tables.table_stats, attempt.tables.table_column_stats
+    columns = attempt.tables.table_column_stats
     attempt.connection.execute(
-        table.update()
-        .where(table.c.table_id == table_id)
-        .values(
-            record_count=known.record_count + rows,
-            next_row_id=known.next_row_id + attempt.intent.row_ids[table_id].count,
-            file_size_bytes=known.size + size,
-        )
+        _update_table(attempt.tables),
+        {
+            "new_table_id": table_id,
+            "new_record_count": known.record_count + rows,
+            "new_next_row_id": known.next_row_id + attempt.intent.row_ids[table_id].count,
+            "new_file_size_bytes": known.size + size,
+        },
     )
     changed, lost = [], []
     for column in _leaves(attempt.entry(table_id).schema):
@@ -169,17 +185,27 @@ def _widen(attempt: Attempt, table_id: int, known: TableStats) -> None:
         attempt.connection.execute(columns.delete().where(condition))
     if changed:
         attempt.connection.execute(
-            _update_columns(columns), [{f"new_{key}": row[key] for key in row} for row in changed]
+            _update_columns(attempt.tables), [{f"new_{key}": row[key] for key in row} for row in changed]
         )
 
 
-def _update_columns(columns: sa.Table) -> sa.Update:
+@prepared
+def _update_table(tables: CatalogTables) -> sa.Update:
+    return _update(tables.table_stats, ("table_id",), ("record_count", "next_row_id", "file_size_bytes"))
+
+
+@prepared
+def _update_columns(tables: CatalogTables) -> sa.Update:
     changing = ("contains_null", "contains_nan", "min_value", "max_value", "extra_stats")
-    return (
-        columns.update()
-        .where(columns.c.table_id == sa.bindparam("new_table_id"), columns.c.column_id == sa.bindparam("new_column_id"))
-        .values({name: sa.bindparam(f"new_{name}", type_=columns.c[name].type) for name in changing})
-    )
+    return _update(tables.table_column_stats, ("table_id", "column_id"), changing)
+
+
+def _update(table: sa.Table, keys: Sequence[str], changing: Sequence[str]) -> sa.Update:
+    def given(name: str) -> sa.BindParameter[Any]:
+        return sa.bindparam(f"new_{name}", type_=table.c[name].type)
+
+    same = (table.c[name] == given(name) for name in keys)
+    return table.update().where(*same).values({name: given(name) for name in changing})
 
 
 def _leaves(schema: Schema) -> list[Column]:

@@ -24,22 +24,28 @@ def rows_per_batch(files: Iterable[ScanFile], most: int) -> int:
     return max(_FEWEST_ROWS, min(most, int(_BATCH_BYTES / widest)))
 
 
-def shape_batch(batch: pa.RecordBatch, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def shape_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with the names and types of the schema; columns are matched by position.
 
     Engines hand over the right values, but with names of their own for the element of a list, with no marks on
-    fields, and with wider offsets for text. Text that is too long for one batch becomes several.
+    fields, and with wider offsets for text.
     """
-    import numpy as np
     import pyarrow as pa
 
-    if batch.num_rows > 1 and batch.nbytes > LARGEST_BATCH:
-        for rows in np.array_split(np.arange(batch.num_rows), 2):
-            # A slice would keep the offsets that are too large.
-            yield from shape_batch(batch.take(rows), schema)
-        return
     columns = [_shaped(column, field) for column, field in zip(batch.columns, schema, strict=True)]
-    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def split_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in parts whose texts fit into the offsets of a batch."""
+    import numpy as np
+
+    if batch.num_rows < 2 or batch.nbytes <= LARGEST_BATCH:
+        yield batch
+        return
+    for rows in np.array_split(np.arange(batch.num_rows), 2):
+        # A slice would keep the offsets that are too large.
+        yield from split_batch(batch.take(rows))
 
 
 def _shaped(column: pa.Array[Any], field: pa.Field[Any]) -> pa.Array[Any]:

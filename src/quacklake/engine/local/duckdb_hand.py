@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from quacklake.engine.local.batches import rows_per_batch, shape_batch
+from quacklake.engine.local.batches import rows_per_batch, shape_batch, split_batch
 from quacklake.engine.local.expressions import read_sql
 from quacklake.engine.local.failures import duckdb_errors
 from quacklake.engine.local.groups import FileGroup
@@ -30,16 +30,17 @@ def read_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a plan, as they come."""
     schema = output_schema(plan)
-    with duckdb_errors(plan), stores.cursor(*(file.path for file in plan.files)) as cursor:
+    with duckdb_errors(plan, stores), stores.cursor(*(file.path for file in plan.files)) as cursor:
         result = execute(cursor, build_query(plan, groups, columns))
         for batch in result.to_arrow_reader(rows_per_batch(plan.files, _BATCH_ROWS)):
-            if batch.num_rows:
-                yield from shape_batch(batch, schema)
+            for part in split_batch(batch):
+                if part.num_rows:
+                    yield shape_batch(part, schema)
 
 
 def count_rows(plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column], stores: Stores) -> int:
     """How many rows a plan gives."""
-    with duckdb_errors(plan), stores.cursor(*(file.path for file in plan.files)) as cursor:
+    with duckdb_errors(plan, stores), stores.cursor(*(file.path for file in plan.files)) as cursor:
         row = execute(cursor, build_count(plan, groups, columns)).fetchone()
         return 0 if row is None else int(row[0])
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
-from quacklake.errors import InvalidInputError, QuacklakeError, StorageError
+from quacklake.errors import AuthError, InvalidInputError, QuacklakeError, StorageError
 from quacklake.plan.scan import ScanPlan
+from quacklake.storage.stores import Stores, duckdb_path, is_remote, remote_errors
 
 _FAULTS_OF_A_PREDICATE = (
     "Conversion Error",
@@ -16,17 +17,26 @@ _FAULTS_OF_A_PREDICATE = (
     "Parser Error",
 )
 
+_MISSING = ("No files found", "No such file", "Cannot open file")
+
 
 @contextmanager
-def duckdb_errors(plan: ScanPlan) -> Iterator[None]:
+def duckdb_errors(plan: ScanPlan, stores: Stores) -> Iterator[None]:
     """Turn what DuckDB raises while it runs a plan into our errors, naming the file or the predicate at fault."""
     import duckdb
     import pyarrow as pa
 
+    # Objects are read by a file system in Python, whose own errors come through DuckDB as they are.
+    is_any_remote = any(is_remote(file.path) for file in plan.files)
     try:
-        yield
+        with remote_errors(plan.table) if is_any_remote else nullcontext():
+            yield
     except QuacklakeError:
         raise
+    except (duckdb.FatalException, duckdb.InternalException) as error:
+        # Nothing more comes out of this connection; the next plan gets a new one.
+        stores.close()
+        raise explain(plan, str(error)) from error
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise explain(plan, str(error)) from error
 
@@ -36,18 +46,22 @@ def explain(plan: ScanPlan, text: str) -> QuacklakeError:
     reason = text.split("\n\nLINE ")[0].strip()
     path = blamed_file(plan, reason)
     if path is not None:
-        missing = "No files found" in reason or "No such file" in reason or "Cannot open file" in reason
-        if missing:
-            return StorageError(f"the file {path} is missing", hint="was it removed from outside?")
-        return StorageError(f"{path} cannot be read: {reason}")
+        return explain_file(path, reason)
     if plan.where is not None and reason.startswith(_FAULTS_OF_A_PREDICATE):
         return InvalidInputError(f"the predicate {plan.where.text!r} cannot be run: {reason}")
     return StorageError(f"{plan.table} cannot be read at snapshot {plan.snapshot_id}: {reason}")
 
 
+def explain_file(path: str, reason: str) -> QuacklakeError:
+    """The error for what was said about one file."""
+    if "Permission denied" in reason:
+        return AuthError(f"no permission to read {path}")
+    if any(words in reason for words in _MISSING):
+        return StorageError(f"the file {path} is missing", hint="was it removed from outside?")
+    return StorageError(f"{path} cannot be read: {reason}")
+
+
 def blamed_file(plan: ScanPlan, text: str) -> str | None:
     """The file of the plan that a message names."""
-    for file in plan.files:
-        if file.path in text:
-            return file.path
-    return None
+    names = ((file.path, {file.path, duckdb_path(file.path)}) for file in plan.files)
+    return next((path for path, spellings in names if any(each in text for each in spellings)), None)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from quacklake.errors import StorageError
 from quacklake.names import fold
 from quacklake.plan.layout import FileColumn, FileLayout
-from quacklake.plan.scan import MappedName, ScanFile, ScanPlan
-from quacklake.plan.sources import Constant, Source, resolve
+from quacklake.plan.scan import ScanFile, ScanPlan
+from quacklake.plan.sources import Source, resolve
 from quacklake.schema import Column
 from quacklake.storage.footers import read_layouts
 from quacklake.storage.positions import read_positions
@@ -67,15 +67,20 @@ def wanted_columns(plan: ScanPlan) -> tuple[Column, ...]:
 def group_files(plan: ScanPlan, columns: Sequence[Column], stores: Stores) -> list[FileGroup]:
     """Read what the footers and delete files say, and put files together that can be read together."""
     layouts = read_layouts(plan.files, stores)
-    resolver = _Resolver(columns, plan.schema.columns)
+    known: dict[tuple[int, int], tuple[Source, ...]] = {}
     found: dict[tuple[object, ...], FileGroup] = {}
     for file in plan.files:
         layout = layouts[file.file_id]
         dead = read_positions(file, plan.snapshot_id, stores) if file.has_deletes else None
         has_dead = dead is not None and len(dead) > 0
-        sources = resolver.sources(file, layout)
         is_partial = _is_partial(file, layout, plan.snapshot_id)
-        key = (layout.columns, resolver.shape(sources), file.encryption_key, is_partial, has_dead)
+        # Layouts and mappings are shared by the files that have them, so to be the same is to be equal. What they
+        # do not decide about the sources are values in the path, of which each file has its own.
+        shape = (id(layout.columns), id(file.mapping))
+        sources = known.get(shape)
+        if sources is None or _looks_into_path(file):
+            sources = known[shape] = resolve(file, layout, columns, plan.schema.columns)
+        key = (*shape, file.encryption_key, is_partial, has_dead)
         group = found.setdefault(key, FileGroup(layout.columns, file.encryption_key, is_partial, has_dead))
         group.files.append(file)
         group.sources.append(sources)
@@ -93,25 +98,8 @@ def _is_partial(file: ScanFile, layout: FileLayout, snapshot_id: int) -> bool:
     return True
 
 
-class _Resolver:
-    """Resolves the columns once per layout and mapping, for most files share both."""
-
-    def __init__(self, columns: Sequence[Column], schema: Sequence[Column]) -> None:
-        self._columns = columns
-        self._schema = schema
-        self._known: dict[tuple[tuple[FileColumn, ...], tuple[MappedName, ...] | None], tuple[Source, ...]] = {}
-
-    def sources(self, file: ScanFile, layout: FileLayout) -> tuple[Source, ...]:
-        if file.mapping is not None and any(each.is_partition for each in file.mapping):
-            return resolve(file, layout, self._columns, self._schema)
-        key = (layout.columns, file.mapping)
-        if key not in self._known:
-            self._known[key] = resolve(file, layout, self._columns, self._schema)
-        return self._known[key]
-
-    def shape(self, sources: Sequence[Source]) -> tuple[object, ...]:
-        """What two files must share to be read together: all but the constants."""
-        return tuple(None if isinstance(each, Constant) else each for each in sources)
+def _looks_into_path(file: ScanFile) -> bool:
+    return file.mapping is not None and any(each.is_partition for each in file.mapping)
 
 
 def row_id_starts(files: Sequence[ScanFile]) -> list[int]:

@@ -29,7 +29,7 @@ def inlined_insert(cursor: duckdb.DuckDBPyConnection, schema: Schema, query: str
         f"{export_sql(column.type, quote(column.name))} AS _o{index}" for index, column in enumerate(schema)
     )
     found = cursor.execute(f"SELECT {outputs} FROM ({query})").to_arrow_table()
-    batches = [each for batch in found.to_batches() for each in shape_batch(batch, target)]
+    batches = [shape_batch(batch, target) for batch in found.to_batches()]
     return InlinedInsert(pa.Table.from_batches(batches, target), stats=_statistics(cursor, schema, query))
 
 

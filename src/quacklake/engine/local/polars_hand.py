@@ -102,14 +102,28 @@ class _Reader:
 
     def read(self, part: _Part) -> list[pa.RecordBatch]:
         """The live rows of one part, in the shape that the plan promises."""
-        frame = self._load(part)
+        frame = self._numbered(part)
         live = self._live(part, frame)
         if live is not None:
             frame = frame.filter(live)
         batches = (batch for each in _split(frame) for batch in self._table(part, each).to_batches())
-        return [shaped for batch in batches for shaped in shape_batch(batch, self._schema)]
+        return [shape_batch(batch, self._schema) for batch in batches if batch.num_rows]
 
-    def _load(self, part: _Part) -> pl.DataFrame:
+    def _numbered(self, part: _Part) -> pl.DataFrame:
+        """The rows of a part, with the row ids that follow from the position where somebody needs them."""
+        import numpy as np
+        import polars as pl
+
+        names = self._needed(part)
+        counted = self._plan.row_ids and part.group.layout.row_id is None
+        if names and not counted:
+            return self._load(part, names)
+        # Without any column of the file, the numbers also say how many rows there are.
+        start = part.offset + (row_id_starts([part.group.files[part.index]])[0] if counted else 0)
+        numbers = pl.Series(_row_id_name(part.group), np.arange(start, start + part.length, dtype=np.int64))
+        return self._load(part, names).with_columns(numbers) if names else numbers.to_frame()
+
+    def _load(self, part: _Part, names: Sequence[str]) -> pl.DataFrame:
         import polars as pl
 
         file = part.group.files[part.index]
@@ -123,7 +137,7 @@ class _Reader:
                 hive_partitioning=False,
                 glob=False,
                 storage_options=self._options,
-            ).select(self._needed(part))
+            ).select(names)
             if part.length < part.group.rows[part.index]:
                 scan = scan.slice(part.offset, part.length)
             frame = scan.collect(engine="in-memory")
@@ -131,23 +145,9 @@ class _Reader:
             raise StorageError(f"the file {file.path} is missing", hint="was it removed from outside?") from error
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise StorageError(f"{file.path} cannot be read: {error}") from error
-        if frame.width and frame.height != part.length:
+        if frame.height != part.length:
             raise StorageError(f"{file.path} has changed since its footer was read")
-        if part.group.layout.row_id is not None and frame.width:
-            return frame
-        return self._number(part, frame)
-
-    def _number(self, part: _Part, frame: pl.DataFrame) -> pl.DataFrame:
-        """The frame with the row ids that follow from the position, where anybody needs them."""
-        import numpy as np
-        import polars as pl
-
-        if frame.width and not self._plan.row_ids:
-            return frame
-        # Without any column of the file, the numbers also say how many rows there are.
-        start = row_id_starts([part.group.files[part.index]])[0] if self._plan.row_ids else 0
-        numbers = np.arange(start + part.offset, start + part.offset + part.length, dtype=np.int64)
-        return frame.with_columns(pl.Series(_row_id_name(part.group), numbers))
+        return frame
 
     def _needed(self, part: _Part) -> list[str]:
         """The columns of the file that are looked at, each once."""

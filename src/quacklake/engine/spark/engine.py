@@ -11,6 +11,7 @@ from quacklake.engine.spark.sessions import check_session, find_session
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import fold
 from quacklake.plan.scan import ROW_ID, SNAPSHOT_ID, ScanPlan
+from quacklake.plan.write import WritePlan
 from quacklake.schema import Column
 from quacklake.storage.stores import Stores
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from quacklake.engine.spark.frames import Frames
+    from quacklake.engine.spark.writer import SparkWriter
 
 
 class SparkEngine:
@@ -65,6 +67,12 @@ class SparkEngine:
             rows = sum(group.live_rows for group in groups) + sum(each.data.num_rows for each in plan.inlined)
             return rows if plan.limit is None else min(rows, plan.limit)
         return self._frames(slim, columns).count(groups)
+
+    def writer(self, plan: WritePlan) -> SparkWriter:
+        """What makes changes of one table."""
+        from quacklake.engine.spark.writer import SparkWriter
+
+        return SparkWriter(plan, self.stores)
 
     def close(self) -> None:
         """Let go of what the engine holds. Sessions of Spark stay as they are."""

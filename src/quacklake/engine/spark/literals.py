@@ -56,7 +56,7 @@ class Literals:
         if constant.text is None:
             return pa.scalar(None, target)
         value = export_sql(column.type, read_sql(constant, ""))
-        with duckdb_errors(self._plan), self._stores.cursor() as cursor:
+        with duckdb_errors(self._plan, self._stores), self._stores.cursor() as cursor:
             return cursor.execute(f"SELECT {value}").to_arrow_table().column(0).cast(target)[0]
 
 

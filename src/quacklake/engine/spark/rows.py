@@ -32,8 +32,8 @@ def read_rows(plan: ScanPlan, schema: StructType, stores: Stores) -> Iterator[pa
     """
     target = arrow_schema(schema)
     groups = group_files(plan, plan.columns, stores)
-    with duckdb_errors(plan), stores.cursor(*(file.path for file in plan.files)) as cursor:
+    with duckdb_errors(plan, stores), stores.cursor(*(file.path for file in plan.files)) as cursor:
         result = execute(cursor, build_query(plan, groups, plan.columns, export_sql))
         for batch in result.to_arrow_reader(rows_per_batch(plan.files, _BATCH_ROWS)):
             if batch.num_rows:
-                yield from shape_batch(batch, target)
+                yield shape_batch(batch, target)

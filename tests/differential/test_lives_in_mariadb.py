@@ -1,0 +1,24 @@
+"""What DuckDB wrote with its catalog in MariaDB, the local engine reads."""
+
+from __future__ import annotations
+
+import pytest
+
+import quacklake as ql
+from tests.differential.comparison import faults
+from tests.differential.lives.life import Life
+from tests.differential.living import Lives
+from tests.differential.scenarios import LIVES, slug
+
+pytestmark = [pytest.mark.server, pytest.mark.timeout(600)]
+
+# More than the first insert into a table DuckDB cannot do with a catalog in MySQL.
+FIRST_INSERTS = [life for life in LIVES if life.first_inserts_only]
+
+
+@pytest.mark.parametrize("life", FIRST_INSERTS, ids=slug)
+def test_a_lake_in_mariadb_reads_as_duckdb_reads_it(lives: Lives, life: Life) -> None:
+    lived = lives.lived(life, "mysql")
+    with ql.connect(lived.place.url, engine="local", read_only=True) as session:
+        assert faults(session, "local", lived.answers, only_rows=True) == []
+        assert faults(session, "local", lived.newest) == []
