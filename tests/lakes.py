@@ -228,3 +228,12 @@ def difference(got: Counter[Row], want: Counter[Row]) -> str | None:
         return None
     missing, extra = list((want - got).elements()), list((got - want).elements())
     return f"{len(missing)} missing, as {missing[:2]}; {len(extra)} too many, as {extra[:2]}"
+
+
+def without_repeats(answers: Iterable[Answer]) -> tuple[Answer, ...]:
+    """The first and the last of the snapshots at which a table looks the same."""
+    kept: dict[tuple[object, ...], list[Answer]] = {}
+    for answer in answers:
+        look = (answer.name, answer.columns, answer.types, frozenset(answer.rows.items()))
+        kept.setdefault(look, []).append(answer)
+    return tuple(each for same in kept.values() for each in ((same[0], same[-1]) if len(same) > 1 else same))

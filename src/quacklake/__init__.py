@@ -1,9 +1,9 @@
 """A lakehouse for Spark and Python: DuckLake tables, shared with DuckDB.
 
-    import quacklake as ql
+import quacklake as ql
 
-    with ql.connect("sqlite:///lake.db") as session:
-        session.table("events").to_pandas(where="country = 'DE'")
+with ql.connect("sqlite:///lake.db") as session:
+    session.table("events").to_pandas(where="country = 'DE'")
 """
 
 from __future__ import annotations

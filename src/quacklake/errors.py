@@ -1,20 +1,20 @@
 """Every error a caller can see, in one tree, grouped by what the caller would do about it.
 
-    QuacklakeError
-    ├── NotFoundError (KeyError)           a namespace, table, column, snapshot or file that is not there
-    ├── AlreadyExistsError                 the name is taken
-    ├── InvalidInputError (ValueError)     a bad name, type, predicate, URL or setting
-    │   └── MergeCardinalityError          several source rows for one target row
-    ├── ConflictError                      another writer got there first; `.conflicts` says what
-    ├── ReadOnlyError                      a past snapshot, or a session opened read-only
-    ├── CatalogError                       the catalog database failed
-    │   ├── NotInitializedError            there is no lake in that database
-    │   └── VersionError                   the lake's format is older or newer than what is asked for
-    ├── StorageError (OSError)             a data file is missing, damaged or out of reach
-    ├── AuthError                          credentials were refused
-    ├── UnsupportedError (NotImplementedError)
-    ├── DestructiveOperationError          needs to be allowed by name first
-    └── MissingExtraError (ImportError)    an optional package is not installed
+QuacklakeError
+├── NotFoundError (KeyError)           a namespace, table, column, snapshot or file that is not there
+├── AlreadyExistsError                 the name is taken
+├── InvalidInputError (ValueError)     a bad name, type, predicate, URL or setting
+│   └── MergeCardinalityError          several source rows for one target row
+├── ConflictError                      another writer got there first; `.conflicts` says what
+├── ReadOnlyError                      a past snapshot, or a session opened read-only
+├── CatalogError                       the catalog database failed
+│   ├── NotInitializedError            there is no lake in that database
+│   └── VersionError                   the lake's format is older or newer than what is asked for
+├── StorageError (OSError)             a data file is missing, damaged or out of reach
+├── AuthError                          credentials were refused
+├── UnsupportedError (NotImplementedError)
+├── DestructiveOperationError          needs to be allowed by name first
+└── MissingExtraError (ImportError)    an optional package is not installed
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def split(text: str) -> list[str]:
     parts: list[str] = []
     position, length = 0, len(text)
     while True:
-        if position < length and text[position] in "\"`":
+        if position < length and text[position] in '"`':
             part, position = _quoted(text, position)
         else:
             end = text.find(".", position)

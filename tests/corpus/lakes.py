@@ -78,12 +78,3 @@ def _answer(folder: Path, snapshot: int, entry: dict[str, Any]) -> Answer:
     shows_ids = not set(HIDDEN) & {column.lower() for column in columns}
     rows = Counter(tuple(row if shows_ids else row[2:]) for row in expected["rows"])
     return Answer(snapshot, entry["schema"], entry["table"], columns, types, rows, shows_ids)
-
-
-def without_repeats(answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
-    """First and last of the snapshots at which a table looks the same."""
-    kept: dict[tuple[object, ...], list[Answer]] = {}
-    for answer in answers:
-        look = (answer.name, answer.columns, answer.types, tuple(sorted(answer.rows.items(), key=str)))
-        kept.setdefault(look, []).append(answer)
-    return tuple(each for same in kept.values() for each in ((same[0], same[-1]) if len(same) > 1 else same))

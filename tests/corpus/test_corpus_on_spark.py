@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import quacklake as ql
-from tests.corpus.lakes import lake_names, read_lakes, without_repeats
+from tests.corpus.lakes import lake_names, read_lakes
 from tests.differential.comparison import faults
+from tests.lakes import without_repeats
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.differential.shapes import DEFAULTS, WIDER, Shape, any_shape
@@ -33,7 +34,7 @@ class RandomLife:
         if len(self.tables) < 2 or (len(self.tables) < 4 and self.chance.random() < 0.03):
             return [self._create()]
         table = self.chance.choice(self.tables)
-        acts = (
+        acts: tuple[tuple[int, Callable[[], list[str]]], ...] = (
             (30, lambda: [self._insert(table)]),
             (12, lambda: [self._update(table)]),
             (12, lambda: [self._delete(table)]),
@@ -136,10 +137,6 @@ class RandomLife:
         other = self.chance.choice(self.tables)
         acts = (self._insert, self._update, self._delete, self._merge)
         return [self.chance.choice(acts)(self.chance.choice((table, other))) for _ in range(self.chance.randint(2, 4))]
-
-    def _rewrite(self) -> str:
-        threshold = self.chance.choice((0, 0.2, 0.6))
-        return f"CALL ducklake_rewrite_data_files('$lake', delete_threshold => {threshold})"
 
     def _rewrite(self) -> str:
         threshold = self.chance.choice((0, 0.2, 0.6))

@@ -25,7 +25,7 @@ def make_probes(
     found = [
         probe
         for index, (name, type_) in enumerate(zip(columns, types, strict=True))
-        for probe in _of_column(name, type_, sorted({row[index] for row in rows if row[index] is not None}), chance)
+        for probe in _of_column(name, type_, sorted({text for row in rows if (text := row[index]) is not None}), chance)
     ]
     return found if len(found) <= most else chance.sample(found, most)
 

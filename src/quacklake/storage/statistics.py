@@ -55,9 +55,7 @@ def read_facts(
             if column is not None:
                 for name, row in _aggregate(cursor, list(by_name), index, types[column.id]).items():
                     found[name].append(_column_stats(column, row, writers[name]))
-    return {
-        by_name[name]: FileFacts(rows, size, footer, tuple(found[name])) for name, rows, size, footer, _ in files
-    }
+    return {by_name[name]: FileFacts(rows, size, footer, tuple(found[name])) for name, rows, size, footer, _ in files}
 
 
 def _aggregate(cursor: Any, names: list[str], index: int, type_: str) -> dict[str, tuple[Any, ...]]:

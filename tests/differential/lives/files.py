@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tests.differential.lives.life import FILES_ONLY, Life, Step, statements
 
@@ -170,7 +171,7 @@ def write_foreign(folder: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    def put(name: str, **columns: pa.Array) -> None:
+    def put(name: str, **columns: pa.Array[Any]) -> None:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table(columns), target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +42,11 @@ def read(plan: ScanPlan, hand: Hand | None = None) -> pa.Table:
         return pa.Table.from_batches(batches, reader.schema)
 
 
+def texts(table: pa.Table) -> Counter[Row]:
+    """The rows as DuckDB's text, which tells apart what Python cannot hold."""
+    return as_text(table, ["VARCHAR"] * table.num_columns)
+
+
 @dataclass
 class Verdict:
     """What comparing both hands with DuckDB's extension gave."""
@@ -52,13 +57,13 @@ class Verdict:
     seen: int = 0
 
 
-def make(folder: Path, statements: Sequence[str], options: str = "") -> tuple[Place, list[Answer]]:
-    """A lake in a folder, and what the extension reads from it at every snapshot. `$files` is the folder itself."""
+def make(folder: Path, statements: Sequence[str], options: str = "") -> Place:
+    """A lake in a folder. In the statements, `$lake` is the lake and `$files` the folder itself."""
     place = Place.in_folder("sqlite", folder)
     with attached(place, options) as con:
         for statement in statements:
             run(con, statement, folder)
-        return place, answers(con)
+    return place
 
 
 @contextmanager
@@ -68,9 +73,11 @@ def opened(place: Place) -> Iterator[ql.Session]:
         yield session
 
 
-def judge(place: Place, expected: Iterable[Answer]) -> Verdict:
-    """Read every table at every snapshot with both hands, whole, and compare."""
+def judge(place: Place) -> Verdict:
+    """Read every table at every snapshot with both hands, whole, and compare with what the extension reads."""
     verdict = Verdict()
+    with attached(place) as con:
+        expected = answers(con)
     with opened(place) as session:
         for answer in expected:
             assert answer.error is None, answer.error

@@ -27,7 +27,7 @@ STEPS = (
 def session(tmp_path: Path) -> Iterator[ql.Session]:
     footers.forget()
     positions.forget()
-    place, _ = make(tmp_path, STEPS)
+    place = make(tmp_path, STEPS)
     with opened(place) as session:
         yield session
 
@@ -138,7 +138,7 @@ def test_a_number_that_arrow_cannot_hold_is_refused(tmp_path: Path) -> None:
         "INSERT INTO t VALUES (99999999999999999999999999999999999999)",
         "INSERT INTO t VALUES (170141183460469231731687303715884105727)",
     )
-    place, _ = make(tmp_path, steps)
+    place = make(tmp_path, steps)
     with opened(place) as session:
         before = session.table("t", at=session.current_snapshot - 1).scan().plan()
         assert str(read(before).column("h")[0]) == "9" * 38

@@ -112,7 +112,7 @@ FOR_BOTH = {
 
 @pytest.mark.parametrize("name", FOR_BOTH)
 def test_both_hands_read_what_duckdb_reads(name: str, tmp_path: Path) -> None:
-    verdict = judge(*make(tmp_path, FOR_BOTH[name]))
+    verdict = judge(make(tmp_path, FOR_BOTH[name]))
     assert verdict.faults == []
     assert verdict.read_by_polars == verdict.seen > 0
 
@@ -204,7 +204,7 @@ FOR_DUCKDB = {
 
 @pytest.mark.parametrize("name", FOR_DUCKDB)
 def test_duckdb_reads_what_polars_does_not(name: str, tmp_path: Path) -> None:
-    verdict = judge(*make(tmp_path, FOR_DUCKDB[name]))
+    verdict = judge(make(tmp_path, FOR_DUCKDB[name]))
     assert verdict.faults == []
     assert verdict.refused_by_polars
 
@@ -212,7 +212,7 @@ def test_duckdb_reads_what_polars_does_not(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("inlining", [FILES_ONLY, "SELECT 1"], ids=["files", "catalog"])
 def test_encrypted_lakes_are_read(inlining: str, tmp_path: Path) -> None:
     steps = (inlining, *PLAIN[1:], "DELETE FROM t WHERE i % 3 = 0", "DELETE FROM t WHERE i < 9", rows(4000, 4003))
-    verdict = judge(*make(tmp_path, steps, "ENCRYPTED"))
+    verdict = judge(make(tmp_path, steps, "ENCRYPTED"))
     assert verdict.faults == []
     assert any("encrypted" in reason for reason in verdict.refused_by_polars)
 
@@ -224,6 +224,6 @@ def test_partitions_with_odd_values_are_read(tmp_path: Path) -> None:
         "ALTER TABLE t SET PARTITIONED BY (p)",
         "INSERT INTO t VALUES (1, 'a/b'), (2, 'x=y'), (3, '%41'), (4, NULL), (5, ''), (6, '*?[a]'), (7, 'it''s')",
     )
-    verdict = judge(*make(tmp_path, steps))
+    verdict = judge(make(tmp_path, steps))
     assert verdict.faults == []
     assert verdict.read_by_polars == verdict.seen

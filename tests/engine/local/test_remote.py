@@ -29,7 +29,7 @@ STEPS = (
 def local(tmp_path: Path) -> ScanPlan:
     footers.forget()
     positions.forget()
-    place, _ = make(tmp_path, STEPS)
+    place = make(tmp_path, STEPS)
     with opened(place) as session:
         return session.table("t").scan(row_ids=True).plan()
 

@@ -91,7 +91,9 @@ class CatalogEditor:
             self._run(f"ALTER TABLE {self._quoted(old_name)} RENAME TO {in_place}")
             self._columns[new_name] = self._columns.pop(old_name)
 
-    def execute(self, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> sa.CursorResult[*tuple[Any, ...]]:
+    def execute(
+        self, statement: sa.Executable, parameters: Mapping[str, Any] | None = None
+    ) -> sa.CursorResult[*tuple[Any, ...]]:
         """Run a statement on rows."""
         return self._connection.execute(statement, parameters or {})
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from quacklake.engine.local.conditions import Condition, leaves
 from quacklake.engine.local.groups import FileGroup
 from quacklake.engine.local.types import duckdb_type
 from quacklake.plan.layout import FileColumn
 from quacklake.plan.scan import ScanPlan
-from quacklake.plan.sources import FromFile, Source
+from quacklake.plan.sources import Constant, FromFile, Source
 from quacklake.types import Decimal, ListOf, Primitive, Struct
 
+MOST_ROWS_AT_ONCE = 4 << 20
+"""Where a predicate picks rows, a file is read in one go, and every row of it may match."""
 _WHOLE = "INT32 INT64".split()
 # What a column of the lake must be in the file: the physical types, and the logical ones where they matter.
 _LEAVES: dict[str, tuple[tuple[str, ...], tuple[str, ...] | None]] = {
@@ -29,10 +32,18 @@ _LEAVES: dict[str, tuple[tuple[str, ...], tuple[str, ...] | None]] = {
 _READ_AS = {"timestamp_ms": "TIMESTAMP"}
 
 
-def why_not_polars(plan: ScanPlan, group: FileGroup) -> str | None:
-    """Why Polars cannot read a group of files for a plan, or None when it can."""
-    if plan.where is not None:
-        return "a predicate is DuckDB's to judge: what NaN, text and casts mean differs"
+def why_not_polars(plan: ScanPlan, group: FileGroup, condition: Condition | None) -> str | None:
+    """Why Polars cannot read a group of files for a plan, or None when it can.
+
+    Args:
+        plan: What to read.
+        group: The files.
+        condition: The plan's predicate, when it is a simple one.
+    """
+    if plan.where is not None and condition is None:
+        return "the predicate is DuckDB's to judge: what NaN, text and casts mean differs"
+    if plan.where is not None and max(group.rows) > MOST_ROWS_AT_ONCE:
+        return "a file is too large to hold all that may match"
     if plan.limit is not None:
         return "DuckDB stops as soon as it has enough rows"
     if group.encryption_key is not None:
@@ -40,12 +51,13 @@ def why_not_polars(plan: ScanPlan, group: FileGroup) -> str | None:
     names = [column.name for column in group.columns]
     if len(set(names)) < len(names):
         return "two columns of a file have one name"
-    if not plan.columns and not plan.row_ids:
-        return "no column comes out"
     for source in group.sources[0]:
         reason = _why_not_column(source)
         if reason is not None:
             return f"column {source.column.name!r} {reason}"
+    used = {leaf.column for leaf in leaves(condition)} if condition is not None else set()
+    if any(isinstance(source, Constant) and source.column.name in used for source in group.sources[0]):
+        return "the predicate uses a column that the files do not have"
     return None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from quacklake.engine.local import duckdb_hand, polars_hand
 from quacklake.engine.local.choice import why_not_polars
+from quacklake.engine.local.conditions import Condition, simple_condition
 from quacklake.engine.local.groups import FileGroup, group_files, wanted_columns
 from quacklake.engine.local.types import output_schema
 from quacklake.errors import UnsupportedError
@@ -71,18 +72,21 @@ class LocalEngine:
     def _batches(
         self, plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column]
     ) -> Iterator[pa.RecordBatch]:
-        plain, others = self._divide(plan, groups)
+        condition = None if self._hand == "duckdb" else simple_condition(plan)
+        plain, others = self._divide(plan, groups, condition)
         if plain:
             constants = lru_cache(maxsize=None)(partial(duckdb_hand.evaluate, stores=self.stores))
-            yield from polars_hand.read_batches(plan, plain, constants, self.stores)
+            yield from polars_hand.read_batches(plan, plain, condition, constants, self.stores)
         if others or any(rows.data.num_rows for rows in plan.inlined):
             yield from duckdb_hand.read_batches(plan, others, columns, self.stores)
 
-    def _divide(self, plan: ScanPlan, groups: Sequence[FileGroup]) -> tuple[Sequence[FileGroup], Sequence[FileGroup]]:
+    def _divide(
+        self, plan: ScanPlan, groups: Sequence[FileGroup], condition: Condition | None
+    ) -> tuple[Sequence[FileGroup], Sequence[FileGroup]]:
         """The groups that Polars reads and those that DuckDB reads."""
         if self._hand == "duckdb":
             return (), groups
-        reasons = [why_not_polars(plan, group) for group in groups]
+        reasons = [why_not_polars(plan, group, condition) for group in groups]
         refused = next((reason for reason in reasons if reason is not None), None)
         if self._hand == "polars" and refused is not None:
             raise UnsupportedError(f"Polars cannot read {plan.table}: {refused}")

@@ -6,15 +6,18 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from quacklake.engine.local.batches import LARGEST_BATCH, rows_per_batch, shape_batch
+from quacklake.engine.local.conditions import Condition, polars_condition
+from quacklake.engine.local.failures import explain_file
 from quacklake.engine.local.groups import FileGroup, row_id_starts
 from quacklake.engine.local.types import output_schema
 from quacklake.errors import StorageError
 from quacklake.plan.layout import FileColumn
-from quacklake.plan.scan import ScanPlan
+from quacklake.plan.scan import ScanFile, ScanPlan
 from quacklake.plan.sources import Constant, FromFile
 from quacklake.storage.stores import Stores, is_remote, local_path, store_url
 
@@ -43,27 +46,32 @@ class _Part:
 
 
 def read_batches(
-    plan: ScanPlan, groups: Sequence[FileGroup], constants: Callable[[Constant], Any], stores: Stores
+    plan: ScanPlan,
+    groups: Sequence[FileGroup],
+    condition: Condition | None,
+    constants: Callable[[Constant], Any],
+    stores: Stores,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of files that Polars reads exactly, as they come.
 
     Args:
-        plan: What to read; it has no predicate and no limit.
+        plan: What to read; it has no limit.
         groups: The files.
+        condition: The plan's predicate, if it has one.
         constants: The value of a column that the files do not have.
         stores: Where the files are.
     """
-    parts = list(_parts(groups))
+    parts = list(_parts(groups, whole=condition is not None))
     workers = min(_cores(), 8)
-    reader = _Reader(plan, constants, stores, alone=len(parts) < workers)
+    reader = _Reader(plan, condition, constants, stores, alone=len(parts) < workers)
     for batches in _in_parallel(reader.read, parts, workers):
         yield from batches
 
 
-def _parts(groups: Sequence[FileGroup]) -> Iterator[_Part]:
+def _parts(groups: Sequence[FileGroup], *, whole: bool) -> Iterator[_Part]:
     for group in groups:
         for index, (file, rows) in enumerate(zip(group.files, group.rows, strict=True)):
-            most = rows_per_batch([file], _PART_ROWS)
+            most = max(rows, 1) if whole else rows_per_batch([file], _PART_ROWS)
             for offset in range(0, rows, most):
                 yield _Part(group, index, offset, min(most, rows - offset))
 
@@ -93,16 +101,25 @@ def _in_parallel(work: Callable[[T], R], items: Sequence[T], workers: int) -> It
 
 
 class _Reader:
-    def __init__(self, plan: ScanPlan, constants: Callable[[Constant], Any], stores: Stores, *, alone: bool) -> None:
-        self._alone = alone
+    def __init__(
+        self,
+        plan: ScanPlan,
+        condition: Condition | None,
+        constants: Callable[[Constant], Any],
+        stores: Stores,
+        *,
+        alone: bool,
+    ) -> None:
         self._plan = plan
+        self._condition = condition
         self._constants = constants
         self._options = stores.options or None
+        self._alone = alone
         self._schema = output_schema(plan)
 
     def read(self, part: _Part) -> list[pa.RecordBatch]:
         """The live rows of one part, in the shape that the plan promises."""
-        frame = self._numbered(part)
+        frame = self._numbered(part) if self._condition is None else self._matching(part, self._condition)
         live = self._live(part, frame)
         if live is not None:
             frame = frame.filter(live)
@@ -110,50 +127,67 @@ class _Reader:
         return [shape_batch(batch, self._schema) for batch in batches if batch.num_rows]
 
     def _numbered(self, part: _Part) -> pl.DataFrame:
-        """The rows of a part, with the row ids that follow from the position where somebody needs them."""
+        """All rows of a part, with their positions in the file where somebody needs them."""
         import numpy as np
         import polars as pl
 
         names = self._needed(part)
-        counted = self._plan.row_ids and part.group.layout.row_id is None
-        if names and not counted:
+        if names and not self._counts(part):
             return self._load(part, names)
-        # Without any column of the file, the numbers also say how many rows there are.
-        start = part.offset + (row_id_starts([part.group.files[part.index]])[0] if counted else 0)
-        numbers = pl.Series(_row_id_name(part.group), np.arange(start, start + part.length, dtype=np.int64))
-        return self._load(part, names).with_columns(numbers) if names else numbers.to_frame()
+        # Without any column of the file, the positions also say how many rows there are.
+        numbers = np.arange(part.offset, part.offset + part.length, dtype=np.int64)
+        positions = pl.Series(_position_name(part.group), numbers)
+        return self._load(part, names).with_columns(positions) if names else positions.to_frame()
 
     def _load(self, part: _Part, names: Sequence[str]) -> pl.DataFrame:
-        import polars as pl
-
         file = part.group.files[part.index]
-        path = store_url(file.path) if is_remote(file.path) else local_path(file.path)
-        try:
-            scan = pl.scan_parquet(
-                path,
-                # Parts are read side by side: more threads for each would only stand in the way of the others.
-                parallel="auto" if self._alone else "none",
-                use_statistics=False,
-                hive_partitioning=False,
-                glob=False,
-                storage_options=self._options,
-            ).select(names)
+        with _polars_errors(file):
+            scan = self._scan(part, use_statistics=False).select(names)
             if part.length < part.group.rows[part.index]:
                 scan = scan.slice(part.offset, part.length)
             frame = scan.collect(engine="in-memory")
-        except FileNotFoundError as error:
-            raise StorageError(f"the file {file.path} is missing", hint="was it removed from outside?") from error
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            raise StorageError(f"{file.path} cannot be read: {error}") from error
         if frame.height != part.length:
             raise StorageError(f"{file.path} has changed since its footer was read")
         return frame
 
+    def _matching(self, part: _Part, condition: Condition) -> pl.DataFrame:
+        """The rows of a file for which the condition holds, with their positions."""
+        import polars as pl
+
+        sources = part.group.sources[part.index]
+        names = {each.column.name: each.source.name for each in sources if isinstance(each, FromFile)}
+        position = _position_name(part.group)
+        with _polars_errors(part.group.files[part.index]):
+            scan = self._scan(part, use_statistics=True, row_index_name=position)
+            found = scan.filter(polars_condition(condition, names, self._plan.schema))
+            wanted = [*self._needed(part), pl.col(position).cast(pl.Int64)]
+            return found.select(wanted).collect(engine="in-memory")
+
+    def _scan(self, part: _Part, **options: Any) -> pl.LazyFrame:
+        import polars as pl
+
+        path = part.group.files[part.index].path
+        return pl.scan_parquet(
+            store_url(path) if is_remote(path) else local_path(path),
+            # Parts are read side by side: more threads for each would only stand in the way of the others.
+            parallel="auto" if self._alone else "none",
+            hive_partitioning=False,
+            glob=False,
+            storage_options=self._options,
+            **options,
+        )
+
+    def _counts(self, part: _Part) -> bool:
+        """Whether row ids follow from the positions of the rows."""
+        return self._plan.row_ids and part.group.layout.row_id is None
+
     def _needed(self, part: _Part) -> list[str]:
-        """The columns of the file that are looked at, each once."""
-        layout = part.group.layout
+        """The columns of the file that come out or are looked at afterwards, each once."""
+        layout, chosen = part.group.layout, {column.id for column in self._plan.columns}
         needed: list[FileColumn | None] = [
-            each.source for each in part.group.sources[part.index] if isinstance(each, FromFile)
+            each.source
+            for each in part.group.sources[part.index]
+            if isinstance(each, FromFile) and each.column.id in chosen
         ]
         if self._plan.row_ids:
             needed.append(layout.row_id)
@@ -162,7 +196,7 @@ class _Reader:
         return list(dict.fromkeys(each.name for each in needed if each is not None))
 
     def _live(self, part: _Part, frame: pl.DataFrame) -> NDArray[np.bool_] | None:
-        """Which rows of a part live; None when all do."""
+        """Which rows of a frame live; None when all do."""
         import numpy as np
 
         group, snapshots = part.group, part.group.layout.snapshot_id
@@ -171,10 +205,12 @@ class _Reader:
             live = (frame[snapshots.name] <= self._plan.snapshot_id).fill_null(False).to_numpy(writable=True)
         if group.has_dead:
             dead = group.dead[part.index]
-            first, last = np.searchsorted(dead, (part.offset, part.offset + part.length))
-            if first < last:
-                live = np.ones(part.length, np.bool_) if live is None else live
+            live = np.ones(frame.height, np.bool_) if live is None else live
+            if self._condition is None:
+                first, last = np.searchsorted(dead, (part.offset, part.offset + part.length))
                 live[dead[first:last] - part.offset] = False
+            else:
+                live &= np.isin(frame[_position_name(group)].to_numpy(), dead, invert=True)
         return live
 
     def _table(self, part: _Part, frame: pl.DataFrame) -> pa.Table:
@@ -195,20 +231,35 @@ class _Reader:
 
     def _lineage(self, part: _Part, held: dict[str, pa.ChunkedArray[Any]], rows: int) -> list[pa.ChunkedArray[Any]]:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
-        snapshots = part.group.layout.snapshot_id
-        row_ids = held[_row_id_name(part.group)]
-        if snapshots is not None:
-            return [row_ids, held[snapshots.name]]
-        begin = pa.scalar(part.group.files[part.index].begin_snapshot, pa.int64())
+        layout, file = part.group.layout, part.group.files[part.index]
+        if layout.row_id is not None:
+            row_ids: Any = held[layout.row_id.name]
+        else:
+            row_ids = pc.add(held[_position_name(part.group)], row_id_starts([file])[0])
+        if layout.snapshot_id is not None:
+            return [row_ids, held[layout.snapshot_id.name]]
+        begin = pa.scalar(file.begin_snapshot, pa.int64())
         return [row_ids, pa.chunked_array([pa.repeat(begin, rows)])]
 
 
-def _row_id_name(group: FileGroup) -> str:
-    """The column with the row ids: the file's own, or one that has a name of no other."""
-    if group.layout.row_id is not None:
-        return group.layout.row_id.name
+def _position_name(group: FileGroup) -> str:
+    """A name for the positions that is no column's of the files."""
     return "_" + max((column.name for column in group.columns), key=len, default="")
+
+
+@contextmanager
+def _polars_errors(file: ScanFile) -> Iterator[None]:
+    """Turn what Polars raises about a file into our errors."""
+    import polars as pl
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StorageError(f"the file {file.path} is missing", hint="was it removed from outside?") from error
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise explain_file(file.path, str(error)) from error
 
 
 def _split(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
