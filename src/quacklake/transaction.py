@@ -107,7 +107,7 @@ class Transaction(LakeVerbs):
     def write_plan(self, entry: TableEntry) -> WritePlan:
         """How new files of a table look, for an engine."""
         return build_write_plan(
-            self._catalog.base_view(entry.name).options,
+            self._catalog.options(),
             entry,
             encrypted=self._catalog.encrypted,
             inline_rows=self._session._inline_rows,
@@ -216,7 +216,7 @@ class Transaction(LakeVerbs):
 
     def inlines(self, entry: TableEntry) -> bool:
         """Whether small writes to a table are to go into the catalog."""
-        settings = Settings(self._catalog.base_view(entry.name).options, entry)
+        settings = Settings(self._catalog.options(), entry)
         return wanted_inline_limit(settings, self._session._inline_rows) > 0
 
     def _refuse_unsigned(self) -> None:

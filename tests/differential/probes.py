@@ -25,9 +25,13 @@ def make_probes(
     found = [
         probe
         for index, (name, type_) in enumerate(zip(columns, types, strict=True))
-        for probe in _of_column(name, type_, sorted({text for row in rows if (text := row[index]) is not None}), chance)
+        for probe in _of_column(name, type_, _texts(rows, index), chance)
     ]
     return found if len(found) <= most else chance.sample(found, most)
+
+
+def _texts(rows: Sequence[tuple[str | None, ...]], index: int) -> list[str]:
+    return sorted({text for row in rows if (text := row[index]) is not None})
 
 
 def _of_column(name: str, type_: str, texts: Sequence[str], chance: random.Random) -> Iterator[Probe]:

@@ -87,6 +87,16 @@ class Catalog:
 
         return self._read(load)
 
+    def lookup(self, name: TableName, at: At = None) -> CatalogView:
+        """All namespaces, and the table or view of that name, if there is one: nothing else, whatever there is."""
+
+        def load(connection: sa.Connection) -> CatalogView:
+            snapshot = load_snapshot(connection, self.tables, at)
+            view = load_entry(connection, self.tables, snapshot, self.data_path, name)
+            return replace(view, options=load_options(connection, self.tables))
+
+        return self._read(load)
+
     def contents(
         self, name: TableName, at: At = None, where: str | Predicate | None = None, *, count: bool = False
     ) -> TableContents:

@@ -274,7 +274,7 @@ def _schemas(columns: Iterable[Row], comments: Iterable[Row]) -> dict[int, Schem
 def _column(
     row: Row, below: dict[tuple[int, int | None], list[Row]], comments: dict[tuple[int, int], str | None]
 ) -> Column:
-    table_id, id_, _, name, word, nulls_allowed, initial_default, *default = row
+    table_id, id_, parent, name, word, nulls_allowed, initial_default, *default = row
     children = tuple(_column(each, below, comments) for each in below.get((table_id, id_), ()))
     match word.strip().lower():
         case "struct":
@@ -289,7 +289,8 @@ def _column(
         id=id_,
         name=name,
         type=type_,
-        nullable=nulls_allowed is not False,
+        # Below the top level it means nothing: DuckDB says no for every field that joined a struct later.
+        nullable=nulls_allowed is not False or parent is not None,
         initial_default=initial_default,
         default=_default(*default),
         comment=comments.get((table_id, id_)),

@@ -31,7 +31,7 @@ class StagedCatalog:
         self._catalog = catalog
         self._staging = staging
         self._base: Snapshot | None = None
-        self._views: dict[tuple[str, str] | None, CatalogView] = {}
+        self._views: dict[tuple[str, ...] | None, CatalogView] = {}
 
     @property
     def backend(self) -> Backend:
@@ -92,6 +92,15 @@ class StagedCatalog:
             self._views[key] = self._catalog.view(at, only=only)
             self._base = self._base or self._views[key].snapshot
         return self._views[key]
+
+    def lookup(self, name: TableName) -> CatalogView:
+        """All namespaces, and the table or view of that name, if there is one."""
+        known = self._catalog.lookup(name, None if self._base is None else self._base.snapshot_id)
+        self._base = self._base or known.snapshot
+        if not self._views:
+            # Settings come with every view; later questions about them are answered from here.
+            self._views[fold(name.namespace), fold(name.table), "alone"] = known
+        return self._staging.overlay(known)
 
     def contents(
         self, name: TableName, at: At = None, where: str | Predicate | None = None, *, count: bool = False

@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 def create_namespace(tx: Transaction, name: str, *, if_not_exists: bool) -> None:
     """Make a namespace."""
     name = namespace_name(name)
-    view = tx._catalog.view()
+    view = tx._catalog.lookup(TableName(name, name))
     if any(fold(each.name) == fold(name) for each in view.namespaces):
         if if_not_exists:
             return
@@ -79,7 +79,7 @@ def create_table(
     if if_not_exists and or_replace:
         raise InvalidInputError("a table cannot be both left as it is and replaced")
     parsed = object_name(name)
-    view = tx._catalog.view(only=parsed)
+    view = tx._catalog.lookup(parsed)
     namespace = view.namespace(parsed.namespace)
     existing = view.find_table(parsed)
     if existing is not None and if_not_exists:
@@ -137,7 +137,7 @@ def create_view(
 ) -> None:
     """Make a view of a query in Spark's dialect; it is kept in DuckDB's, so that both can use it."""
     parsed = object_name(name)
-    view = tx._catalog.view(only=parsed)
+    view = tx._catalog.lookup(parsed)
     namespace = view.namespace(parsed.namespace)
     query = _read_query(sql)
     for alias in columns:
@@ -230,7 +230,7 @@ def _renamed(tx: Transaction, before: TableName, text: str) -> TableName:
     check_name(parts[-1], "table")
     after = TableName(before.namespace, parts[-1])
     if fold(after.table) != fold(before.table):
-        refuse_taken(tx._catalog.view(only=after), after)
+        refuse_taken(tx._catalog.lookup(after), after)
     return after
 
 
