@@ -334,3 +334,15 @@ def test_moments_of_snapshots_never_go_back(session: ql.Session, place: Place) -
     session.table("t").append(rows(1))
     moments = [snapshot.time for snapshot in session.snapshots()]
     assert moments[-1] >= moments[4]
+
+
+def test_files_of_a_partitioning_that_never_was_have_none(session: ql.Session) -> None:
+    with session.transaction() as tx:
+        made = tx.create_table("p", "id INT, v STRING", partition_by=["id"])
+        made.append(rows(*range(12)))
+        made.set_partition_by(["v"])
+        made.append(rows(*range(20, 32)))
+    found = session.table("p").scan().files()
+    assert [file.partition_id is None for file in found] == [True] * 12 + [False] * 12
+    assert session.table("p").partition_by == ["v"]
+    assert ids(session.table("p")) == [*range(12), *range(20, 32)]

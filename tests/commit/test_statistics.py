@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from quacklake.commit.statistics import TableColumnStats, start, widen
+from quacklake.commit.statistics import TableColumnStats, keeps_range, start, widen
 from quacklake.plan.write import ColumnStats
-from quacklake.types import DataType, Decimal, Primitive
+from quacklake.types import DataType, Decimal, Primitive, parse_leaf
 
 
 def part(
@@ -96,3 +96,23 @@ def test_what_is_not_exact_any_more_is_gone(type_: DataType, before: TableColumn
 
 def test_one_part_that_is_unknown_makes_all_unknown() -> None:
     assert start([part("1", "2"), []], 1, Primitive("int32")) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "keeps"),
+    [
+        ("int32", "int64", True),
+        ("int32", "float64", True),
+        ("int16", "decimal(9,2)", True),
+        ("decimal(9,2)", "decimal(10,3)", True),
+        ("date", "timestamp", True),
+        ("timestamp_s", "timestamp_ns", True),
+        ("float32", "float64", False),
+        ("timestamp", "timestamptz", False),
+        ("date", "timestamptz", False),
+        ("boolean", "int32", False),
+        ("int32", "json", False),
+    ],
+)
+def test_a_range_survives_a_new_type_only_where_its_text_means_the_same(before: str, after: str, keeps: bool) -> None:
+    assert keeps_range(parse_leaf(before), parse_leaf(after)) is keeps

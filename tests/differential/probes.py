@@ -22,16 +22,11 @@ def make_probes(
 ) -> list[Probe]:
     """At most so many predicates, the same ones every time."""
     chance = random.Random(seed)
-    found = [
-        probe
-        for index, (name, type_) in enumerate(zip(columns, types, strict=True))
-        for probe in _of_column(name, type_, _texts(rows, index), chance)
-    ]
+    found: list[Probe] = []
+    for index, (name, type_) in enumerate(zip(columns, types, strict=True)):
+        texts = {text for row in rows if (text := row[index]) is not None}
+        found += _of_column(name, type_, sorted(texts), chance)
     return found if len(found) <= most else chance.sample(found, most)
-
-
-def _texts(rows: Sequence[tuple[str | None, ...]], index: int) -> list[str]:
-    return sorted({text for row in rows if (text := row[index]) is not None})
 
 
 def _of_column(name: str, type_: str, texts: Sequence[str], chance: random.Random) -> Iterator[Probe]:

@@ -56,6 +56,15 @@ def widen(old: TableColumnStats, files: Sequence[Sequence[ColumnStats]], type_: 
     return None if new is None else _merge(old, new, type_, is_certain=False)
 
 
+def keeps_range(old: DataType, new: DataType) -> bool:
+    """Whether the range of a column still holds after a change of its type: the same text is the same value."""
+    before, after = str(old), str(new)
+    if isinstance(old, Decimal) or before in INTEGERS:
+        return isinstance(new, Decimal) or after in INTEGERS or after in FLOATS
+    # A float32 is not the float64 of the same text, a moment without a zone is none with one, and JSON sorts as text.
+    return (before == "date" or before in TIMESTAMPS) and after in TIMESTAMPS
+
+
 def _of_file(stats: Sequence[ColumnStats], column_id: int, type_: DataType) -> TableColumnStats | None:
     found = next((each for each in stats if each.column_id == column_id), None)
     if found is None or found.null_count is None or found.value_count is None:

@@ -25,8 +25,6 @@ class Life:
     """Within what DuckDB can do on MySQL: tables are created and filled once."""
     oracle: str | None = None
     """The kind of catalog whose answers are right, where DuckDB misreads what it wrote into the others."""
-    timeless: bool = False
-    """Compare the newest snapshot only."""
 
 
 def statements(text: str) -> tuple[str, ...]:

@@ -81,6 +81,7 @@ def add_files(attempt: Attempt, shifts: Mapping[int, int]) -> None:
             values.extend(
                 {**key, "partition_key_index": index, "partition_value": value}
                 for index, value in enumerate(file.partition_values)
+                if _partition_id(attempt, file) is not None
             )
     attempt.insert(tables.data_file, files)
     attempt.insert(tables.file_column_stats, stats)
@@ -100,11 +101,18 @@ def _file_row(attempt: Attempt, change: AddFiles, file: WrittenFile, row_id_star
         "file_size_bytes": file.size,
         "footer_size": file.footer_size,
         "row_id_start": row_id_start if file.takes_row_ids else file.row_id_start,
-        "partition_id": None if file.partition_id is None else attempt.ids.object_id(file.partition_id),
+        "partition_id": _partition_id(attempt, file),
         "encryption_key": file.encryption_key,
         "mapping_id": mapping_id,
         "partial_max": file.partial_max,
     }
+
+
+def _partition_id(attempt: Attempt, file: WrittenFile) -> int | None:
+    if file.partition_id is None or file.partition_id >= 0:
+        return file.partition_id
+    # The transaction may have changed the partitioning again: then this one never was, as far as anybody can tell.
+    return attempt.ids.objects.get(file.partition_id)
 
 
 def _stats_row(stats: ColumnStats) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from quacklake.catalog.tables import CatalogTables, prepared
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.changes import AddFiles, AlterColumns, InlineRows, Intent
-from quacklake.commit.statistics import TableColumnStats, start, widen
+from quacklake.commit.statistics import TableColumnStats, keeps_range, start, widen
 from quacklake.commit.verify import conflict
 from quacklake.plan.write import ColumnStats
 from quacklake.schema import Column, Schema
@@ -99,14 +99,14 @@ def write_stats(attempt: Attempt, stats: Mapping[int, TableStats]) -> None:
 
 
 def forget_retyped(attempt: Attempt) -> None:
-    """Forget the range of columns whose type changed: its text was made for the old one."""
+    """Forget the ranges of columns whose type changed so that the text of a value is another one."""
     table = attempt.tables.table_column_stats
     for change in attempt.of(AlterColumns):
-        types = {column.id: str(column.type) for column in change.before.walk() if not is_nested(column.type)}
+        types = {column.id: column.type for column in _leaves(change.before)}
         retyped = [
             column.id
-            for column in change.after.walk()
-            if not is_nested(column.type) and types.get(column.id, str(column.type)) != str(column.type)
+            for column in _leaves(change.after)
+            if types.get(column.id, column.type) != column.type and not keeps_range(types[column.id], column.type)
         ]
         if retyped and change.table_id >= 0:
             condition = sa.and_(table.c.table_id == change.table_id, table.c.column_id.in_(retyped))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quacklake.errors import UnsupportedError
@@ -44,19 +45,29 @@ def bucket_of(value: SparkColumn, column: Column, buckets: int) -> SparkColumn:
     return (hashed.bitwiseAND(0x7FFFFFFF) % buckets).cast("int")
 
 
+def _bound(value: SparkColumn, body: Callable[[SparkColumn], SparkColumn]) -> SparkColumn:
+    """The body with a name for the value: written out, each use would repeat the whole expression behind it."""
+    from pyspark.sql import functions as F
+
+    return F.get(F.transform(F.array(value), body), F.lit(0))
+
+
 def _times(word: SparkColumn, factor: int) -> SparkColumn:
     """The low 32 bits of a product, in steps that a long holds."""
     from pyspark.sql import functions as F
 
-    low = word.bitwiseAND(0xFFFF) * factor
-    high = F.shiftleft((F.shiftright(word, 16) * factor).bitwiseAND(0xFFFF), 16)
-    return (low + high).bitwiseAND(_MASK)
+    def product(word: SparkColumn) -> SparkColumn:
+        low = word.bitwiseAND(0xFFFF) * factor
+        high = F.shiftleft((F.shiftright(word, 16) * factor).bitwiseAND(0xFFFF), 16)
+        return (low + high).bitwiseAND(_MASK)
+
+    return _bound(word, product)
 
 
 def _rotate(word: SparkColumn, bits: int) -> SparkColumn:
     from pyspark.sql import functions as F
 
-    return F.shiftleft(word, bits).bitwiseOR(F.shiftright(word, 32 - bits)).bitwiseAND(_MASK)
+    return _bound(word, lambda word: F.shiftleft(word, bits).bitwiseOR(F.shiftright(word, 32 - bits)).bitwiseAND(_MASK))
 
 
 def _scramble(word: SparkColumn) -> SparkColumn:
@@ -67,13 +78,16 @@ def _mix(state: SparkColumn, word: SparkColumn) -> SparkColumn:
     return (_times(_rotate(state.bitwiseXOR(_scramble(word)), 13), 5) + 0xE6546B64).bitwiseAND(_MASK)
 
 
-def _finish(state: SparkColumn, length: SparkColumn) -> SparkColumn:
+def _folded(state: SparkColumn, bits: int) -> SparkColumn:
     from pyspark.sql import functions as F
 
-    state = state.bitwiseXOR(length)
-    state = _times(state.bitwiseXOR(F.shiftright(state, 16)), 0x85EBCA6B)
-    state = _times(state.bitwiseXOR(F.shiftright(state, 13)), 0xC2B2AE35)
-    return state.bitwiseXOR(F.shiftright(state, 16))
+    return _bound(state, lambda state: state.bitwiseXOR(F.shiftright(state, bits)))
+
+
+def _finish(state: SparkColumn, length: SparkColumn) -> SparkColumn:
+    state = _times(_folded(state.bitwiseXOR(length), 16), 0x85EBCA6B)
+    state = _times(_folded(state, 13), 0xC2B2AE35)
+    return _folded(state, 16)
 
 
 def _hash_whole(value: SparkColumn) -> SparkColumn:
