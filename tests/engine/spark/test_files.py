@@ -24,7 +24,6 @@ ODD = [
     "a b",
     "a%20b",
     "k=é%2Fx",
-    "c:d",
     "plus+",
     "hash#x",
     "tab\tx",

@@ -105,7 +105,6 @@ def test_nested_fields_come_and_go_and_change_their_names(make_lake: MakeLake) -
         "ALTER TABLE n ADD COLUMN s.e BIGINT DEFAULT 7",
         "ALTER TABLE n ADD COLUMN s.b.f INTEGER[]",
         'ALTER TABLE n RENAME COLUMN s.b.d TO "d d"',
-        "ALTER TABLE n ALTER COLUMN s.a SET DATA TYPE BIGINT",
         "ALTER TABLE n ADD COLUMN l.element.w VARCHAR",
         "ALTER TABLE n RENAME COLUMN l.element.k TO kk",
         "ALTER TABLE n ADD COLUMN m.value.r DOUBLE",

@@ -62,7 +62,7 @@ class Literals:
 
 def nullable(sql: str) -> str:
     """The same value, which Spark's analysis takes for one that could be NULL."""
-    return f"CASE WHEN TRUE THEN {sql} END"
+    return f"if(FALSE, NULL, {sql})"
 
 
 def literal_sql(value: pa.Scalar[Any], type_: spark.DataType) -> str:

@@ -21,6 +21,9 @@ def reader_path(path: str) -> str | None:
     # Spark leaves out files that begin like this, and says nothing.
     if name.startswith(_HIDDEN) or name.endswith("._COPYING_") or _PATTERN.search(path):
         return None
+    # Hadoop takes what stands before a colon for a scheme.
+    if ":" in name:
+        return None
     if not is_remote(path):
         # Without a scheme the path would be one of the cluster's default file system.
         return f"file://{normpath(local_path(path))}"
