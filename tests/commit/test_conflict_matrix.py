@@ -137,6 +137,7 @@ def content(session: ql.Session) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("second", CHANGES)
 def test_the_second_writer_comes_after_the_first_or_not_at_all(second: str, template: Path, tmp_path: Path) -> None:
     conflicting = set()
@@ -245,6 +246,7 @@ OURS = (
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("first", THEIRS)
 def test_we_see_what_duckdb_did_before_us(first: str, template: Path, tmp_path: Path) -> None:
     for second in OURS:

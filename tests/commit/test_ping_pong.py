@@ -191,6 +191,7 @@ def compare(game: Game) -> None:
         assert matches == (sum(id_ > edge for id_ in ids),), name
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_both_see_the_same_after_every_step(

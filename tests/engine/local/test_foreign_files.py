@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ def written_by_arrow(path: Path, **options: Any) -> None:
 
 
 @pytest.fixture(params=[{}, {"compression": "zstd", "data_page_version": "2.0"}, {"use_dictionary": False}])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     written_by_arrow(tmp_path / "x.parquet", **request.param)
     steps = (
         FILES_ONLY,
@@ -45,7 +44,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         pair INTEGER[], small TINYINT, short BLOB, money DECIMAL(9,2), flag BOOLEAN)""",
         "CALL ducklake_add_data_files('$lake', 't', '$files/x.parquet')",
     )
-    yield make(tmp_path, steps)
+    return make(tmp_path, steps)
 
 
 def test_what_arrow_wrote_reads_as_duckdb_reads_it(place: Place) -> None:
@@ -73,3 +72,25 @@ def test_simple_conditions_hold_for_files_of_arrow(place: Place, where: str) -> 
 def test_what_polars_would_read_differently_is_left_to_duckdb(place: Place, column: str) -> None:
     with opened(place) as session, pytest.raises(ql.UnsupportedError, match=column):
         read(session.table("t").scan(columns=[column]).plan(), "polars")
+
+
+@pytest.mark.parametrize(
+    ("where", "found"), [("f > 20", [1, 3]), ("n.x > 20", [1]), ("NOT f <= 20", [1, 3]), ("f < 5", [0])]
+)
+def test_nan_is_found_in_files_whose_statistics_leave_it_out(where: str, found: list[int], tmp_path: Path) -> None:
+    nan = float("nan")
+    columns = {
+        "k": pa.array(range(4), pa.int64()),
+        "f": pa.array([1.0, nan, 10.0, nan]),
+        "n": pa.array([{"x": 1.0}, {"x": nan}, None, {"x": 2.0}], pa.struct([("x", pa.float32())])),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    assert pq.read_metadata(tmp_path / "x.parquet").row_group(0).column(1).statistics.max == 10.0
+    steps = (
+        FILES_ONLY,
+        "CREATE TABLE t (k BIGINT, f DOUBLE, n STRUCT(x FLOAT))",
+        "CALL ducklake_add_data_files('$lake', 't', '$files/x.parquet')",
+    )
+    with opened(make(tmp_path, steps)) as session:
+        table = read(session.table("t").scan(columns=["k"], where=where).plan())
+    assert sorted(table.column("k").to_pylist(), key=str) == found

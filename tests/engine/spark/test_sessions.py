@@ -80,6 +80,7 @@ def test_no_setting_of_the_session_changes(make_lake: MakeLake, spark: SparkSess
         {"spark.sql.parser.escapedStringLiterals": "true"},
         {"spark.sql.ansi.doubleQuotedIdentifiers": "true"},
         {"spark.sql.adaptive.enabled": "false"},
+        {"spark.sql.timestampType": "TIMESTAMP_NTZ", "spark.sql.session.timeZone": "Asia/Tokyo"},
         {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"},
     ],
     ids=lambda settings: next(iter(settings)).removeprefix("spark.sql."),
@@ -94,7 +95,11 @@ def test_the_answer_does_not_depend_on_settings(
         *SWAPPED,
         "ALTER TABLE t ADD COLUMN s VARCHAR DEFAULT 'it''s \\'",
         "ALTER TABLE t ADD COLUMN f DOUBLE",
-        "INSERT INTO t SELECT i, 2000 + i, 'new', i / 2 FROM range(100) r(i)",
+        "ALTER TABLE t ADD COLUMN z TIMESTAMPTZ DEFAULT '2024-01-01 00:00:00+00'",
+        "INSERT INTO t SELECT i, 2000 + i, 'new', i / 2, '2024-01-01 00:00:00+00' FROM range(100) r(i)",
+        "CALL lk.set_option('data_inlining_row_limit', 10)",
+        "INSERT INTO t VALUES (7, 7, 'in', 7, '2024-01-01 00:00:00+00')",
+        "CALL lk.set_option('data_inlining_row_limit', 0)",
         "DELETE FROM t WHERE b = 2050",
         questions=[("t", "a < 5"), ("t", "s = 'new' AND f > 40")],
         spark=mine,
@@ -132,6 +137,14 @@ def test_a_timestamp_in_a_predicate_means_the_zone_of_the_users_session(
     assert table.to_spark(where="z = TIMESTAMP '2024-01-01 00:00:00'").count() == 1
     assert table.scan(where="n = TIMESTAMP '2024-01-01 00:00:00'").count() == 1
     assert table.to_spark(where="z = TIMESTAMP '2024-01-01 00:00:00'").collect()[0].n.hour == 0
+
+
+def test_a_text_that_the_session_would_misread_is_refused(make_lake: MakeLake, spark: SparkSession) -> None:
+    mine = spark.newSession()
+    mine.conf.set("spark.sql.parser.escapedStringLiterals", "true")
+    lake = make_lake("CREATE TABLE t (s VARCHAR)", "INSERT INTO t VALUES ('it''s')", spark=mine)
+    with pytest.raises(ql.UnsupportedError, match="escapedStringLiterals"):
+        lake.session.table("t").to_spark(where='s = "it\'s"')
 
 
 def test_closing_leaves_a_session_that_was_given_running(make_lake: MakeLake, spark: SparkSession) -> None:

@@ -10,8 +10,9 @@ from quacklake.plan.scan import ScanPlan
 from quacklake.plan.sources import Constant, FromFile, Source
 from quacklake.types import Decimal, ListOf, Primitive, Struct
 
+# Where a predicate picks rows, a file is read in one go, and every row of it may match.
 MOST_ROWS_AT_ONCE = 4 << 20
-"""Where a predicate picks rows, a file is read in one go, and every row of it may match."""
+MOST_BYTES_AT_ONCE = 256 << 20
 _WHOLE = "INT32 INT64".split()
 # What a column of the lake must be in the file: the physical types, and the logical ones where they matter.
 _LEAVES: dict[str, tuple[tuple[str, ...], tuple[str, ...] | None]] = {
@@ -42,7 +43,7 @@ def why_not_polars(plan: ScanPlan, group: FileGroup, condition: Condition | None
     """
     if plan.where is not None and condition is None:
         return "the predicate is DuckDB's to judge: what NaN, text and casts mean differs"
-    if plan.where is not None and max(group.rows) > MOST_ROWS_AT_ONCE:
+    if plan.where is not None and not _fits_at_once(group):
         return "a file is too large to hold all that may match"
     if plan.limit is not None:
         return "DuckDB stops as soon as it has enough rows"
@@ -59,6 +60,11 @@ def why_not_polars(plan: ScanPlan, group: FileGroup, condition: Condition | None
     if any(isinstance(source, Constant) and source.column.name in used for source in group.sources[0]):
         return "the predicate uses a column that the files do not have"
     return None
+
+
+def _fits_at_once(group: FileGroup) -> bool:
+    largest = max((file.size or 0 for file in group.files), default=0)
+    return max(group.rows, default=0) <= MOST_ROWS_AT_ONCE and largest <= MOST_BYTES_AT_ONCE
 
 
 def _why_not_column(source: Source) -> str | None:

@@ -137,7 +137,8 @@ def _empty_branch(scope: _Scope) -> str:
 
 def _file_branch(query: Query, scope: _Scope, group: FileGroup) -> str:
     paths = query.parameter([duckdb_path(file.path) for file in group.files])
-    options = "hive_partitioning = false"
+    # NaN is the greatest number, and most writers leave it out of their statistics.
+    options = "hive_partitioning = false, can_have_nan = true"
     if group.encryption_key is not None:
         key = query.parameter(decode_key(group.files[0].path, group.encryption_key))
         options += f", encryption_config = {{footer_key_value: {key}}}"

@@ -15,7 +15,7 @@ from quacklake.engine.spark.reading import NativeRead, build_reads
 from quacklake.engine.spark.rows import read_rows
 from quacklake.engine.spark.tasks import read_in_tasks
 from quacklake.engine.spark.types import arrow_schema, row_schema
-from quacklake.engine.spark.where import where_sql
+from quacklake.engine.spark.where import refuse_escapes, where_sql
 from quacklake.names import fold
 from quacklake.plan.scan import ROW_ID, SNAPSHOT_ID, ScanFile, ScanPlan
 from quacklake.predicates.spark import quote_name
@@ -25,6 +25,7 @@ from quacklake.storage.stores import Stores
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_RAW_TEXTS = "spark.sql.parser.escapedStringLiterals"
 _MOST_BRANCHES = 48
 """Beyond so many ways to read the files of one table, planning takes longer than DuckDB takes in the tasks."""
 
@@ -68,7 +69,11 @@ class Frames:
     def _rows(self, groups: Sequence[FileGroup]) -> DataFrame:
         branches = list(self._branches(groups)) or [self._spark.createDataFrame([], self._schema)]
         rows = reduce(lambda one, other: one.union(other), branches)
-        return rows if self._plan.where is None else rows.filter(where_sql(self._plan.where))
+        if self._plan.where is None:
+            return rows
+        if self._spark.conf.get(_RAW_TEXTS) == "true":
+            refuse_escapes(self._plan.where, _RAW_TEXTS)
+        return rows.filter(where_sql(self._plan.where))
 
     def _branches(self, groups: Sequence[FileGroup]) -> Iterator[DataFrame]:
         literals = Literals(self._plan, self._stores)

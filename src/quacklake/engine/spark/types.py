@@ -97,6 +97,8 @@ def sql_type(type_: spark.DataType) -> str:
             return f"ARRAY<{sql_type(type_.elementType)}>"
         case spark.MapType():
             return f"MAP<{sql_type(type_.keyType)}, {sql_type(type_.valueType)}>"
+        case spark.TimestampType():
+            return "TIMESTAMP_LTZ"  # the plain word means what the session says
         case _:
             return type_.simpleString().upper()
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from quacklake.errors import UnsupportedError
 from quacklake.predicates import Predicate
 from quacklake.predicates.kinds import STRING
-from quacklake.predicates.spark import render
-from quacklake.predicates.tree import Call, Case, Cast, Field, Junction, Lambda, Member, Node, Value
+from quacklake.predicates.spark import quote_text, render
+from quacklake.predicates.tree import Call, Case, Cast, Field, Junction, Lambda, Member, Node, Value, walk
 from quacklake.schema import Column
 from quacklake.types import Primitive
 
@@ -27,6 +27,20 @@ def where_sql(predicate: Predicate) -> str:
         UnsupportedError: When it would judge the text of a value instead of the value.
     """
     return render(_Rewriter(predicate.text).rewrite(predicate.tree))
+
+
+def refuse_escapes(predicate: Predicate, setting: str) -> None:
+    """Refuse texts that need a backslash, which a setting of the session makes a letter like any other.
+
+    Raises:
+        UnsupportedError: When there is such a text.
+    """
+    texts = [node.value for node in walk(predicate.tree) if isinstance(node, Value) and isinstance(node.value, str)]
+    if any(quote_text(text) != f"'{text}'" for text in texts):
+        raise UnsupportedError(
+            f"the session has {setting} on, so that it would misread the predicate {predicate.text!r}",
+            hint="turn it off, or filter the DataFrame",
+        )
 
 
 class _Rewriter:
