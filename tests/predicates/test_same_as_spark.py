@@ -41,7 +41,8 @@ def spark() -> SparkSession:
         builder.config("spark.sql.session.timeZone", "UTC").config("spark.sql.shuffle.partitions", "1").getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
-    return session.newSession()
+    fresh: SparkSession = session.newSession()
+    return fresh
 
 
 @pytest.fixture(scope="module")

@@ -84,8 +84,8 @@ def test_nan_is_found_in_files_whose_statistics_leave_it_out(where: str, found: 
         "f": pa.array([1.0, nan, 10.0, nan]),
         "n": pa.array([{"x": 1.0}, {"x": nan}, None, {"x": 2.0}], pa.struct([("x", pa.float32())])),
     }
-    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
-    assert pq.read_metadata(tmp_path / "x.parquet").row_group(0).column(1).statistics.max == 10.0
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")  # type: ignore[arg-type]
+    assert pq.read_metadata(tmp_path / "x.parquet").row_group(0).column(1).statistics.max == 10.0  # type: ignore[union-attr]
     steps = (
         FILES_ONLY,
         "CREATE TABLE t (k BIGINT, f DOUBLE, n STRUCT(x FLOAT))",

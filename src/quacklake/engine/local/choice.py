@@ -8,7 +8,7 @@ from quacklake.engine.local.types import duckdb_type
 from quacklake.plan.layout import FileColumn
 from quacklake.plan.scan import ScanPlan
 from quacklake.plan.sources import Constant, FromFile, Source
-from quacklake.types import Decimal, ListOf, Primitive, Struct
+from quacklake.types import Decimal, ListOf, Primitive, Struct, is_nested
 
 # Where a predicate picks rows, a file is read in one go, and every row of it may match.
 MOST_ROWS_AT_ONCE = 4 << 20
@@ -68,8 +68,9 @@ def _fits_at_once(group: FileGroup) -> bool:
 
 
 def _why_not_column(source: Source) -> str | None:
-    if not isinstance(source, FromFile):
-        return None
+    if isinstance(source, Constant):
+        is_repeated = source.text is None or not is_nested(source.column.type)
+        return None if is_repeated else "has a default with parts, which Arrow does not repeat"
     if not source.is_identity:
         return "has another shape or other names inside than in the file"
     match source.column.type:

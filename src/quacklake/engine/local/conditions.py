@@ -29,7 +29,7 @@ _MOST_VALUES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class Operand:
     """A whole number, or a date or time with the type that it has in SQL."""
 
     value: int | date | datetime
@@ -42,7 +42,7 @@ class Comparison:
 
     column: str
     operator: Operator
-    constants: tuple[Constant, ...]
+    operands: tuple[Operand, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,9 @@ def polars_condition(condition: Condition, names: Mapping[str, str], schema: Sch
         case NullTest(column, wanted):
             field = pl.col(names[column])
             return field.is_null() if wanted else field.is_not_null()
-        case Comparison(column, operator, constants):
+        case Comparison(column, operator, operands):
             type_ = _polars_type(str(schema.column(column).type))
-            tests = (_compare(pl.col(names[column]), operator, pl.lit(each.value, type_)) for each in constants)
+            tests = (_compare(pl.col(names[column]), operator, pl.lit(each.value, type_)) for each in operands)
             return reduce(or_, tests)
 
 
@@ -144,8 +144,8 @@ def _is_exact(leaf: Comparison | NullTest, schema: Schema) -> bool:
         return name in _WHOLE or name in _MOMENTS
     if name in _WHOLE:
         end = 1 << (_WHOLE[name] - 1)
-        return all(isinstance(each.value, int) and -end <= each.value < end for each in leaf.constants)
-    return name in _MOMENTS and all(each.type == _MOMENTS[name] for each in leaf.constants)
+        return all(isinstance(each.value, int) and -end <= each.value < end for each in leaf.operands)
+    return name in _MOMENTS and all(each.type == _MOMENTS[name] for each in leaf.operands)
 
 
 @lru_cache(maxsize=256)
@@ -198,10 +198,10 @@ def _read_comparison(node: Any) -> Condition | None:
 
 def _comparison(operator: Operator, field: Any, values: list[Any]) -> Condition | None:
     column = _column(field)
-    constants = tuple(constant for constant in map(_constant, values) if constant is not None)
-    if column is None or not 0 < len(values) <= _MOST_VALUES or len(constants) != len(values):
+    operands = tuple(each for each in map(_operand, values) if each is not None)
+    if column is None or not 0 < len(values) <= _MOST_VALUES or len(operands) != len(values):
         return None
-    return Comparison(column, operator, constants)
+    return Comparison(column, operator, operands)
 
 
 def _column(node: Any) -> str | None:
@@ -210,21 +210,21 @@ def _column(node: Any) -> str | None:
     return node.name if isinstance(node, exp.Column) and len(node.parts) == 1 else None
 
 
-def _constant(node: Any) -> Constant | None:
+def _operand(node: Any) -> Operand | None:
     from sqlglot import exp
 
     match node:
         case exp.Literal() if not node.is_string and node.name.isdigit():
-            return Constant(int(node.name))
+            return Operand(int(node.name))
         case exp.Neg(this=exp.Literal() as inner) if not inner.is_string and inner.name.isdigit():
-            return Constant(-int(inner.name))
+            return Operand(-int(inner.name))
         case exp.Cast(this=exp.Literal() as inner) if inner.is_string:
             return _moment(inner.name, node.to.this.name)
         case _:
             return None
 
 
-def _moment(text: str, type_: str) -> Constant | None:
+def _moment(text: str, type_: str) -> Operand | None:
     if type_ not in _MOMENTS.values():
         return None
     try:
@@ -232,4 +232,4 @@ def _moment(text: str, type_: str) -> Constant | None:
     except ValueError:
         return None
     has_zone = isinstance(value, datetime) and value.tzinfo is not None
-    return Constant(value, type_) if has_zone == (type_ == "TIMESTAMPTZ") else None
+    return Operand(value, type_) if has_zone == (type_ == "TIMESTAMPTZ") else None

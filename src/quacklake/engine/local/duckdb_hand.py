@@ -57,11 +57,8 @@ def execute(cursor: duckdb.DuckDBPyConnection, query: Query) -> duckdb.DuckDBPyC
 def evaluate(constant: Constant, stores: Stores) -> pa.Scalar[Any]:
     """The value of a constant, in the form in which it leaves."""
     import duckdb
-    import pyarrow as pa
 
     type_ = arrow_type(constant.column.type)
-    if constant.text is None:
-        return pa.scalar(None, type_)
     value = export_sql(constant.column.type, read_sql(constant, ""))
     with stores.cursor() as cursor:
         try:

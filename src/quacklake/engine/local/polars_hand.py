@@ -14,7 +14,7 @@ from quacklake.engine.local.batches import LARGEST_BATCH, rows_per_batch, shape_
 from quacklake.engine.local.conditions import Condition, polars_condition
 from quacklake.engine.local.failures import explain_file
 from quacklake.engine.local.groups import FileGroup, row_id_starts
-from quacklake.engine.local.types import output_schema
+from quacklake.engine.local.types import arrow_type, output_schema
 from quacklake.errors import StorageError
 from quacklake.plan.layout import FileColumn
 from quacklake.plan.scan import ScanFile, ScanPlan
@@ -226,8 +226,16 @@ class _Reader:
             if isinstance(source, FromFile):
                 arrays.append(held[source.source.name])
             else:
-                arrays.append(pa.chunked_array([pa.repeat(self._constants(source), frame.height)]))
+                arrays.append(pa.chunked_array([self._constant(source, frame.height)]))
         return pa.Table.from_arrays(arrays, [str(index) for index in range(len(arrays))])
+
+    def _constant(self, source: Constant, rows: int) -> pa.Array[Any]:
+        import pyarrow as pa
+
+        if source.text is None:
+            return pa.nulls(rows, arrow_type(source.column.type))
+        repeated: pa.Array[Any] = pa.repeat(self._constants(source), rows)
+        return repeated
 
     def _lineage(self, part: _Part, held: dict[str, pa.ChunkedArray[Any]], rows: int) -> list[pa.ChunkedArray[Any]]:
         import pyarrow as pa
