@@ -229,13 +229,14 @@ class _Reader:
                 arrays.append(pa.chunked_array([self._constant(source, frame.height)]))
         return pa.Table.from_arrays(arrays, [str(index) for index in range(len(arrays))])
 
-    def _constant(self, source: Constant, rows: int) -> pa.Array[Any]:
+    def _constant(self, source: Constant, rows: int) -> Any:
         import pyarrow as pa
 
         if source.text is None:
-            return pa.nulls(rows, arrow_type(source.column.type))
-        repeated: pa.Array[Any] = pa.repeat(self._constants(source), rows)
-        return repeated
+            # Nested types of which Arrow repeats no value can still be NULL.
+            type_: Any = arrow_type(source.column.type)
+            return pa.nulls(rows, type_)
+        return pa.repeat(self._constants(source), rows)
 
     def _lineage(self, part: _Part, held: dict[str, pa.ChunkedArray[Any]], rows: int) -> list[pa.ChunkedArray[Any]]:
         import pyarrow as pa
