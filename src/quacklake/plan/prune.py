@@ -50,6 +50,8 @@ _NEGATED = {
     "isnull": "isnotnull",
     "isnotnull": "isnull",
 }
+_LARGEST_WHOLE = 1 << 62
+"""Beyond this a whole number is compared as a float, for the catalog could not hold the one next to it."""
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
 
 
@@ -262,7 +264,7 @@ def _ends(column: Column, field: Field, value: Value) -> tuple[Scalar, Scalar, o
             return None
         case "boolean", bool():
             return int(literal), int(literal), literal
-        case "whole", int() if not isinstance(literal, bool):
+        case "whole", int() if not isinstance(literal, bool) and abs(literal) < _LARGEST_WHOLE:
             return literal, literal, literal
         case "whole" | "real", int() | float() | Decimal() if not isinstance(literal, bool):
             return _number_ends(literal)
