@@ -8,11 +8,16 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.lakes import Place, attached
 from tests.servers import Server, find_mariadb, find_postgresql, running_mariadb, running_postgresql
 
 Duck = Callable[..., AbstractContextManager[duckdb.DuckDBPyConnection]]
+
+# Two workers on two cores: how long anything takes says nothing here.
+settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
 
 FILES = ("sqlite", "duckdb")
 SERVERS = ("postgresql", "mysql")

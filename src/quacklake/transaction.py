@@ -104,6 +104,11 @@ class Transaction(LakeVerbs):
 
     # --- writing ---------------------------------------------------------------------------------------------
 
+    @property
+    def backend_name(self) -> str:
+        """The kind of the catalog database."""
+        return self._catalog.backend.name
+
     def write_plan(self, entry: TableEntry) -> WritePlan:
         """How new files of a table look, for an engine."""
         return build_write_plan(
@@ -119,6 +124,11 @@ class Transaction(LakeVerbs):
         self._refuse_ended()
         self._examined.add(entry.table_id)
         return self._catalog.contents(entry.name, None, where)
+
+    def contents(self, entry: TableEntry) -> TableContents:
+        """The files and rows of a table as the transaction sees them."""
+        self._refuse_ended()
+        return self._catalog.contents(entry.name)
 
     def stage(self, entry: TableEntry, result: WriteResult) -> Commit:
         """Take over what an engine wrote to a table; it becomes part of the lake when the transaction commits."""

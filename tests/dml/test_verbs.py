@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -234,3 +235,69 @@ def test_decimals_are_computed_exactly_and_rounded_to_the_column(session: ql.Ses
     table.append(pa.table({"v": pa.array([Decimal("10.01"), Decimal("0.05")], pa.decimal128(10, 2))}))
     table.update({"v": "v * 1.1"})
     assert rows(table) == [(Decimal("0.06"),), (Decimal("11.01"),)]
+
+
+def test_a_text_that_looks_like_a_parameter_is_a_text(people: ql.Table) -> None:
+    people.append(pa.table({"id": [50, 51], "name": ["$p0", "a'$p1"], "age": [1, 1]}))
+    people.append(MANY)
+    assert people.update({"age": "2"}, "name = '$p0'").rows_updated == 1
+    assert people.delete("name = 'a''$p1'").rows_deleted == 1
+    assert rows(people, "id IN (50, 51)") == [(50, "$p0", 2)]
+
+
+def test_few_rows_that_the_catalog_cannot_hold_go_into_a_file(session: ql.Session, backend: Place, duck: Duck) -> None:
+    """PostgreSQL has no text with a NUL character; the others take the row."""
+    table = session.create_table("t", "id INT, words ARRAY<STRING>")
+    table.append(pa.table({"id": [1, 2], "words": [["a\0b"], ["c"]]}))
+    table.update({"id": "id + 10"}, "id = 1")
+    table.merge(pa.table({"id": [11, 3], "words": [["d\0"], ["e\0"]]}), on="id")
+    assert rows(table) == [(11, ["d\0"]), (2, ["c"]), (3, ["e\0"])]
+    ids = {row["id"]: row["rowid"] for row in table.scan(row_ids=True).to_arrow().to_pylist()}
+    assert (ids[11], ids[2]) == (0, 1)
+    session.close()
+    with duck(backend) as connection:
+        found = connection.execute("SELECT id, words FROM t ORDER BY id").fetchall()
+    assert found == [(2, ["c"]), (3, ["e\0"]), (11, ["d\0"])]
+
+
+def test_update_and_merge_reach_several_partitions_at_once(session: ql.Session, backend: Place, duck: Duck) -> None:
+    table = session.create_table("t", "id INT, part STRING, v INT", partition_by=["part"])
+    session.set_option("data_inlining_row_limit", 0)
+    table.append(pa.table({"id": range(30), "part": ["a", "b", "c"] * 10, "v": [0] * 30}))
+    before = {row["id"]: row["rowid"] for row in table.scan(row_ids=True).to_arrow().to_pylist()}
+    assert table.update({"v": "1"}, "id < 6").rows_updated == 6
+    done = table.merge(pa.table({"id": range(27, 33), "part": ["a", "b", "c"] * 2, "v": [9] * 6}), on="id")
+    assert (done.rows_updated, done.rows_inserted) == (3, 3)
+    after = {row["id"]: row["rowid"] for row in table.scan(row_ids=True).to_arrow().to_pylist()}
+    assert {id_: after[id_] for id_ in before} == before
+    assert len(set(after.values())) == 33
+    session.close()
+    with duck(backend) as connection:
+        found = connection.execute("SELECT v, count(*) FROM t GROUP BY v ORDER BY v").fetchall()
+    assert found == [(0, 21), (1, 6), (9, 6)]
+
+
+def test_parts_of_nested_columns_are_written_as_they_are(session: ql.Session, backend: Place, duck: Duck) -> None:
+    """DuckDB reads structs from the wrong place when a list holds but a part of them."""
+    table = session.create_table("t", "k INT, l ARRAY<STRUCT<z: BIGINT>>")
+    everything = pl.DataFrame({"k": range(100), "l": [[{"z": number}] for number in range(100)]})
+    structs = pa.StructArray.from_arrays([pa.array(range(100))], ["z"]).slice(50, 20)
+    lists = pa.ListArray.from_arrays(pa.array(range(21), pa.int32()), structs)
+    table.append(everything.filter(pl.col("k").is_between(30, 49)))
+    table.append(pa.table({"k": range(50, 70), "l": lists}))
+    expected = [(number, [{"z": number}]) for number in range(30, 70)]
+    assert rows(table) == expected
+    found = table.scan(where="k = 60").to_arrow()
+    assert pa.table({"l": found["l"]}).to_pylist() == [{"l": [{"z": 60}]}]
+    assert duckdb.sql("SELECT l FROM found").fetchall() == [([{"z": 60}],)]
+    session.close()
+    with duck(backend) as connection:
+        assert connection.execute("FROM t ORDER BY k").fetchall() == expected
+
+
+def test_nanoseconds_are_refused_inside_nested_columns_too(session: ql.Session) -> None:
+    table = session.create_table("t", "l ARRAY<TIMESTAMP>")
+    fine = pa.array([[1_000, 2_001]], pa.list_(pa.timestamp("ns", "UTC")))
+    with pytest.raises(ql.InvalidInputError, match="microsecond"):
+        table.append(pa.table({"l": fine}))
+    assert table.append(pa.table({"l": pa.array([[1_000]], fine.type)})).rows_inserted == 1

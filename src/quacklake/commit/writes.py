@@ -66,9 +66,11 @@ class TableWrites:
             self.positions.setdefault(each.data_file_id, []).extend(each.positions)
         for rows in result.inlined_rows:
             self._delete_rows(rows)
+        # Ids inside a file cannot move any more; which of them are ours, only the file knows. None is, unless rows of
+        # ours were there to be read.
+        if self.taken and self.first_row_id != UNTIL_READ and any(file.has_row_ids for file in result.files):
+            self.is_pinned = True
         for file in result.files:
-            # Ids inside a file cannot move any more; which of them are ours, only the file knows.
-            self.is_pinned = self.is_pinned or (file.has_row_ids and self.taken > 0)
             self.files[next(ids)] = (file, self._take(file.record_count) if file.takes_row_ids else 0)
         if result.inserts is not None and result.inserts.data.num_rows:
             self._insert(result.inserts)
@@ -81,7 +83,8 @@ class TableWrites:
         for each in removed:
             staged = self.files.pop(each.data_file_id, None)
             if staged is not None:
-                self.garbage.append(staged[0].path)
+                if not staged[0].is_adopted:
+                    self.garbage.append(staged[0].path)
             else:
                 self.removed[each.data_file_id] = each
             earlier = self.deletes.pop(each.data_file_id, None)
@@ -133,7 +136,7 @@ class TableWrites:
     @property
     def paths(self) -> list[str]:
         """Every file of the transaction that the commit would make part of the lake."""
-        files = [file.path for file, _ in self.files.values()]
+        files = [file.path for file, _ in self.files.values() if not file.is_adopted]
         return [*files, *(staged.deletes.path for staged in self.deletes.values())]
 
     def changes(self, entry: TableEntry) -> Iterator[DataChange]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from quacklake.catalog.inlined_write import can_inline
 from quacklake.catalog.view import TableEntry
 from quacklake.commit.outcome import Commit
-from quacklake.errors import InvalidInputError
+from quacklake.errors import AlreadyExistsError, InvalidInputError
 from quacklake.plan.merge import UPSERT, WhenClause, bind_assignments, bind_merge
 from quacklake.plan.scan import ScanPlan
 from quacklake.plan.write import WriteResult
@@ -61,6 +63,32 @@ class DataVerbs:
             return result
 
         return self._write(data, schema, act)
+
+    def add_files(
+        self, paths: str | Sequence[str], *, allow_missing: bool = False, ignore_extra_columns: bool = False
+    ) -> Commit:
+        """Make Parquet files part of the table where they are; the lake owns them from then on.
+
+        Columns are matched by name; a column that a file lacks is taken from its path (`country=DE/`) when it is there.
+
+        Args:
+            paths: Files; `*` stands for any name, `**` for any folders.
+            allow_missing: Take the default of a column that a file lacks.
+            ignore_extra_columns: Leave out columns of a file that the table lacks.
+        """
+        given = [paths] if isinstance(paths, str) else [str(path) for path in paths]
+
+        def act(tx: Transaction, entry: TableEntry, writer: Any) -> WriteResult:
+            result: WriteResult = writer.add_files(
+                given, allow_missing=allow_missing, ignore_extra=ignore_extra_columns
+            )
+            known = {file.path for file in tx.contents(entry).files}
+            again = next((file.path for file in result.files if file.path in known), None)
+            if again is not None:
+                raise AlreadyExistsError(f"{again} is part of {entry.name} already", hint="leave it out")
+            return result
+
+        return self._change(act, engine="local")
 
     def delete(self, where: str) -> Commit:
         """Delete the rows that match; `truncate()` deletes all."""
@@ -134,15 +162,23 @@ class DataVerbs:
             if schema == "merge":
                 entry = grow_to_fit(tx, entry, incoming.schema)
             writer = self._session._engine(incoming.engine).writer(tx.write_plan(entry))
-            staged = tx.stage(entry, act(tx, entry, writer, incoming.data))
+            staged = tx.stage(entry, self._placed(tx, entry, act(tx, entry, writer, incoming.data)))
         return staged if tx is self._session else tx.done
 
-    def _change(self, act: Callable[[Transaction, TableEntry, Any], WriteResult]) -> Commit:
+    def _change(self, act: Callable[[Transaction, TableEntry, Any], WriteResult], engine: str | None = None) -> Commit:
         with self._altering() as tx:
             entry = self._newest(tx)
-            writer = self._session._engine().writer(tx.write_plan(entry))
-            staged = tx.stage(entry, act(tx, entry, writer))
+            writer = self._session._engine(engine).writer(tx.write_plan(entry))
+            staged = tx.stage(entry, self._placed(tx, entry, act(tx, entry, writer)))
         return staged if tx is self._session else tx.done
+
+    def _placed(self, tx: Transaction, entry: TableEntry, result: WriteResult) -> WriteResult:
+        """What was written, with rows that the catalog would not give back as they are in files instead."""
+        insert = result.inserts
+        if insert is None or can_inline(tx.backend_name, entry.schema.columns, insert.data) is None:
+            return result
+        writer = self._session._engine("local").writer(replace(tx.write_plan(entry), inline_limit=0))
+        return replace(result, inserts=None, files=(*result.files, *writer.write_out(insert)))
 
 
 def _scan(tx: Transaction, entry: TableEntry, where: str | None) -> ScanPlan:

@@ -124,6 +124,12 @@ class ColumnStats:
     """JSON text for geometry and variant columns."""
     variant: tuple[VariantStats, ...] = ()
 
+    def __post_init__(self) -> None:
+        # PostgreSQL has no text with a NUL character, and DuckDB takes none for a bound.
+        for name in ("min", "max"):
+            if "\0" in (getattr(self, name) or ""):
+                object.__setattr__(self, name, None)
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
@@ -147,6 +153,8 @@ class WrittenFile:
     """For a file whose columns do not all carry field ids."""
     has_row_ids: bool = False
     """The file holds `_ducklake_internal_row_id`: rows of an update keep their ids. Ids are consumed all the same."""
+    is_adopted: bool = False
+    """Somebody else wrote the file: it stays where it is when the commit fails."""
     # The rest is for maintenance, which writes rows of older snapshots.
     begin_snapshot: int | None = None
     """The oldest snapshot of its rows; None for the snapshot of the commit."""
@@ -253,4 +261,5 @@ class WriteResult:
     @property
     def paths(self) -> tuple[str, ...]:
         """Every file that must go when the commit fails."""
-        return (*(each.path for each in self.files), *(each.path for each in self.deletes))
+        files = (each.path for each in self.files if not each.is_adopted)
+        return (*files, *(each.path for each in self.deletes))

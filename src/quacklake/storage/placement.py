@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from quacklake.errors import StorageError
-from quacklake.storage.stores import Stores, is_remote, local_path, remote_errors
+from quacklake.storage.paths import absolute
+from quacklake.storage.stores import Stores, is_remote, local_path, remote_errors, store_url
 
 
 def staging_root(folder: str) -> Path:
@@ -69,3 +70,20 @@ def list_files(folder: str, stores: Stores) -> list[str]:
         store, prefix = stores.locate(folder)
         keys = [entry["path"] for batch in store.list(prefix) for entry in batch]
     return sorted(folder + key.removeprefix(prefix).lstrip("/") for key in keys)
+
+
+def find_files(pattern: str, stores: Stores) -> list[str]:
+    """The files that a path stands for, absolute and in order; `*`, `?`, `[a-z]` and `**` as DuckDB reads them.
+
+    Raises:
+        StorageError: When there is none.
+    """
+    path = absolute(pattern)
+    plain = store_url(path) if is_remote(path) else local_path(path)
+    if not any(mark in path for mark in "*?[") or (not is_remote(path) and Path(plain).exists()):
+        return [path]
+    with stores.cursor(path) as cursor:
+        names = [row[0] for row in cursor.execute("SELECT file FROM glob($path)", {"path": plain}).fetchall()]
+    if not names:
+        raise StorageError(f"no file is called {path}")
+    return sorted(absolute(name) for name in names)

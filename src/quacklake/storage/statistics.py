@@ -78,25 +78,27 @@ def _column_stats(column: Column, row: tuple[Any, ...], writer: str) -> ColumnSt
     is_float = isinstance(column.type, Primitive) and column.type.name in FLOATS
     # parquet-java leaves out the bounds of a chunk that has a NaN, so bounds mean there is none. Others do not say.
     keeps_nan_out = writer.startswith("parquet-mr")
-    exact = not unknown and low is not None and _is_ordered(column) and (not is_float or keeps_nan_out)
+    exact = not unknown and low is not None and has_bounds(column) and (not is_float or keeps_nan_out)
     return ColumnStats(
         column_id=column.id,
         size_bytes=int(size or 0),
         value_count=None if counted is None else counted[0],
         null_count=None if counted is None else counted[1],
-        min=_text(column, low) if exact else None,
-        max=_text(column, high) if exact else None,
+        min=stored_text(column, low) if exact else None,
+        max=stored_text(column, high) if exact else None,
         contains_nan=False if is_float and exact else None,
     )
 
 
-def _is_ordered(column: Column) -> bool:
+def has_bounds(column: Column) -> bool:
+    """Whether the format keeps the smallest and largest value of a column."""
     return isinstance(column.type, Decimal) or (
         isinstance(column.type, Primitive) and column.type.name not in _UNORDERED
     )
 
 
-def _text(column: Column, text: str) -> str:
+def stored_text(column: Column, text: str) -> str:
+    """The catalog's text of a bound that DuckDB names."""
     if column.type == Primitive("boolean"):
         return "1" if text == "true" else "0"
     # A footer says -0.0 for the smallest value whenever that is any zero.

@@ -28,6 +28,8 @@ def written_by_arrow(path: Path, **options: Any) -> None:
         "millis": pa.array([NOON, NOON, None], pa.timestamp("ms", tz="UTC")),
         "pair": pa.array([[1, 2], None, [3, None]], pa.list_(pa.int32(), 2)),
         "small": pa.array([1, 2, 3], pa.int8()),
+        "coded": pa.array([7, None, 7], pa.int64()).dictionary_encode(),
+        "labels": pa.array([["a"], None, [None]], pa.list_(pa.dictionary(pa.int32(), pa.string()))),
         "short": pa.array([b"1234", None, b"5678"], pa.binary(4)),
         "money": pa.array([1, None, 3], pa.decimal128(9, 2)),
         "flag": pa.array([True, None, False]),
@@ -41,7 +43,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     steps = (
         FILES_ONLY,
         """CREATE TABLE t (k BIGINT, label VARCHAR, large VARCHAR, zoned TIMESTAMPTZ, millis TIMESTAMPTZ,
-        pair INTEGER[], small TINYINT, short BLOB, money DECIMAL(9,2), flag BOOLEAN)""",
+        pair INTEGER[], small TINYINT, coded BIGINT,
+        labels VARCHAR[], short BLOB, money DECIMAL(9,2), flag BOOLEAN)""",
         "CALL ducklake_add_data_files('$lake', 't', '$files/x.parquet')",
     )
     return make(tmp_path, steps)
@@ -51,7 +54,9 @@ def test_what_arrow_wrote_reads_as_duckdb_reads_it(place: Place) -> None:
     assert judge(place).faults == []
 
 
-@pytest.mark.parametrize("column", ["k", "label", "large", "zoned", "pair", "small", "money", "flag"])
+@pytest.mark.parametrize(
+    "column", ["k", "label", "large", "zoned", "pair", "small", "coded", "labels", "money", "flag"]
+)
 def test_columns_of_arrow_are_the_same_by_either_hand(place: Place, column: str) -> None:
     with opened(place) as session:
         plan = session.table("t").scan(columns=[column]).plan()
@@ -59,7 +64,15 @@ def test_columns_of_arrow_are_the_same_by_either_hand(place: Place, column: str)
 
 
 @pytest.mark.parametrize(
-    "where", ["zoned = TIMESTAMP '2024-07-01 12:00:00'", "small > 1", "k = 1", "zoned IS NULL", "millis IS NOT NULL"]
+    "where",
+    [
+        "zoned = TIMESTAMP '2024-07-01 12:00:00'",
+        "small > 1",
+        "k = 1",
+        "coded = 7",
+        "zoned IS NULL",
+        "millis IS NOT NULL",
+    ],
 )
 def test_simple_conditions_hold_for_files_of_arrow(place: Place, where: str) -> None:
     with opened(place) as session:

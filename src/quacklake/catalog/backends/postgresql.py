@@ -88,6 +88,8 @@ class PostgresqlBackend(ServerBackend):
             if self.classify(error) == "denied":
                 return CatalogError(f"{where} forbids it: {words}", hint="grant the user rights on the lake's tables")
             return CatalogError(f"{where} failed: {words}")
+        if isinstance(error, sa.exc.DataError):
+            return InvalidInputError(f"{where} cannot hold a value: {words}", hint="change or leave out that value")
         if "invalid connection option" in words or "invalid value for" in words or "invalid integer value" in words:
             return InvalidInputError(f"the PostgreSQL URL has a wrong option: {words}", hint="see libpq's parameters")
         if _REFUSED.search(str(cause)):

@@ -48,6 +48,36 @@ def split_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield from split_batch(batch.take(rows))
 
 
+def settle_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with every column so that DuckDB reads what is there."""
+    import pyarrow as pa
+
+    columns = [_settled(column) for column in batch.columns]
+    if all(new is old for new, old in zip(columns, batch.columns, strict=True)):
+        return batch
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
 def _shaped(column: pa.Array[Any], field: pa.Field[Any]) -> pa.Array[Any]:
     # The cast is a safe one: a value that does not fit raises.
-    return column if column.type.equals(field.type, check_metadata=True) else column.cast(field.type)
+    return _settled(column if column.type.equals(field.type, check_metadata=True) else column.cast(field.type))
+
+
+def _settled(column: pa.Array[Any]) -> pa.Array[Any]:
+    """The column as it is, or copied: DuckDB forgets where structs begin that lists hold a part of."""
+    import numpy as np
+
+    return column.take(np.arange(len(column))) if _has_shifted_structs(column, in_list=False) else column
+
+
+def _has_shifted_structs(array: Any, *, in_list: bool) -> bool:
+    import pyarrow as pa
+
+    if isinstance(array, pa.ExtensionArray):
+        return _has_shifted_structs(array.storage, in_list=in_list)
+    if isinstance(array, pa.StructArray):
+        if in_list and array.offset:
+            return True
+        fields = (array.field(index) for index in range(array.type.num_fields))
+        return any(_has_shifted_structs(field, in_list=in_list) for field in fields)
+    return hasattr(array, "values") and _has_shifted_structs(array.values, in_list=True)

@@ -13,6 +13,7 @@ from functools import lru_cache, reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any, Literal
 
+from quacklake.engine.local.types import polars_type
 from quacklake.plan.scan import ScanPlan
 from quacklake.schema import Schema
 from quacklake.types import Primitive
@@ -81,26 +82,25 @@ def leaves(condition: Condition) -> Iterator[Comparison | NullTest]:
         yield condition
 
 
-def polars_condition(condition: Condition, names: Mapping[str, str], schema: Schema) -> pl.Expr:
+def polars_condition(condition: Condition, fields: Mapping[str, pl.Expr], schema: Schema) -> pl.Expr:
     """The condition for Polars.
 
     Args:
         condition: What `simple_condition` found.
-        names: What the file calls each column of the table.
+        fields: Each column of the table, as the file has it.
         schema: The columns of the table.
     """
     import polars as pl
 
     match condition:
         case Junction(name, parts):
-            below = (polars_condition(part, names, schema) for part in parts)
+            below = (polars_condition(part, fields, schema) for part in parts)
             return reduce(and_ if name == "and" else or_, below)
         case NullTest(column, wanted):
-            field = pl.col(names[column])
-            return field.is_null() if wanted else field.is_not_null()
+            return fields[column].is_null() if wanted else fields[column].is_not_null()
         case Comparison(column, operator, operands):
-            type_ = _polars_type(str(schema.column(column).type))
-            tests = (_compare(pl.col(names[column]), operator, pl.lit(each.value, type_)) for each in operands)
+            type_ = polars_type(schema.column(column).type)
+            tests = (_compare(fields[column], operator, pl.lit(each.value, type_)) for each in operands)
             return reduce(or_, tests)
 
 
@@ -118,20 +118,6 @@ def _compare(field: pl.Expr, operator: Operator, value: pl.Expr) -> pl.Expr:
             return field > value
         case ">=":
             return field >= value
-
-
-def _polars_type(name: str) -> Any:
-    import polars as pl
-
-    return {
-        "int8": pl.Int8(),
-        "int16": pl.Int16(),
-        "int32": pl.Int32(),
-        "int64": pl.Int64(),
-        "date": pl.Date(),
-        "timestamp": pl.Datetime("us"),
-        "timestamptz": pl.Datetime("us", "UTC"),
-    }[name]
 
 
 def _is_exact(leaf: Comparison | NullTest, schema: Schema) -> bool:

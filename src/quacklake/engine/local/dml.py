@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from quacklake.engine.local.adoption import adopt_files
 from quacklake.engine.local.frames import as_reader
 from quacklake.engine.local.merging import merge
 from quacklake.engine.local.workbench import ADDRESSES, ROW_ID, Workbench, count_rows
 from quacklake.plan.merge import MergePlan
 from quacklake.plan.results import join_results
 from quacklake.plan.scan import ScanPlan
-from quacklake.plan.write import InlinedRowDeletes, RemovedFile, WritePlan, WriteResult
+from quacklake.plan.write import InlinedInsert, InlinedRowDeletes, RemovedFile, WritePlan, WriteResult, WrittenFile
 from quacklake.predicates import Expression
 from quacklake.storage.positions import read_positions
 from quacklake.storage.stores import Stores
@@ -32,6 +33,18 @@ class LocalWriter:
         reader = as_reader(data)
         with self._bench.cursor() as cursor:
             return self._bench.insert_stream(cursor, reader)
+
+    def add_files(self, paths: Sequence[str], *, allow_missing: bool, ignore_extra: bool) -> WriteResult:
+        """The rows of files from elsewhere, which become the table's where they are."""
+        files = adopt_files(
+            self._bench.plan, paths, self._stores, allow_missing=allow_missing, ignore_extra=ignore_extra
+        )
+        return WriteResult(files=files, rows_inserted=sum(file.record_count for file in files))
+
+    def write_out(self, insert: InlinedInsert) -> tuple[WrittenFile, ...]:
+        """Rows that were meant for the catalog, as files after all; those that have ids keep them."""
+        with self._bench.cursor() as cursor:
+            return self._bench.write_out(cursor, insert)
 
     def delete(self, scan: ScanPlan) -> WriteResult:
         """Without the rows that the scan finds."""

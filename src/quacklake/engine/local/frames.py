@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from quacklake.engine.local.batches import settle_batch
 from quacklake.errors import InvalidInputError
 
 
@@ -43,15 +44,16 @@ def as_reader(data: Any) -> pa.RecordBatchReader:
 
 
 def _exact(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """The stream without types that DuckDB would read with a silent loss, or not at all."""
+    """The stream without what DuckDB would read with a silent loss, or not at all."""
     target = pa.schema([field.with_type(_readable(field.type)) for field in reader.schema])
-    if target.equals(reader.schema):
+    is_changed = not target.equals(reader.schema)
+    if not is_changed and not any(pa.types.is_nested(field.type) for field in target):
         return reader
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in reader:
             try:
-                yield batch.cast(target)
+                yield settle_batch(batch.cast(target) if is_changed else batch)
             except pa.ArrowInvalid as error:
                 raise InvalidInputError(f"a timestamp is finer than a microsecond: {error}") from error
 
@@ -62,4 +64,14 @@ def _readable(given: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(given) and given.unit == "ns" and given.tz is not None:
         # DuckDB has no nanoseconds with a zone and drops them; Arrow's own cast raises when there are any.
         return pa.timestamp("us", given.tz)
-    return pa.float32() if pa.types.is_float16(given) else given
+    if pa.types.is_float16(given):
+        return pa.float32()
+    if isinstance(given, pa.StructType):
+        return pa.struct([field.with_type(_readable(field.type)) for field in given.fields])
+    if isinstance(given, pa.ListType):
+        return pa.list_(given.value_field.with_type(_readable(given.value_type)))
+    if isinstance(given, pa.LargeListType):
+        return pa.large_list(given.value_field.with_type(_readable(given.value_type)))
+    if isinstance(given, pa.MapType):
+        return pa.map_(_readable(given.key_type), given.item_field.with_type(_readable(given.item_type)))
+    return given

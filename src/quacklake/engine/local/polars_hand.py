@@ -14,7 +14,7 @@ from quacklake.engine.local.batches import LARGEST_BATCH, rows_per_batch, shape_
 from quacklake.engine.local.conditions import Condition, polars_condition
 from quacklake.engine.local.failures import explain_file
 from quacklake.engine.local.groups import FileGroup, row_id_starts
-from quacklake.engine.local.types import arrow_type, output_schema
+from quacklake.engine.local.types import arrow_type, output_schema, polars_type
 from quacklake.errors import StorageError
 from quacklake.plan.layout import FileColumn
 from quacklake.plan.scan import ScanFile, ScanPlan
@@ -145,23 +145,37 @@ class _Reader:
             scan = self._scan(part, use_statistics=False).select(names)
             if part.length < part.group.rows[part.index]:
                 scan = scan.slice(part.offset, part.length)
-            frame = scan.collect(engine="in-memory")
+            frame = self._typed(part, scan.collect(engine="in-memory"))
         if frame.height != part.length:
             raise StorageError(f"{file.path} has changed since its footer was read")
         return frame
+
+    def _typed(self, part: _Part, frame: pl.DataFrame) -> pl.DataFrame:
+        """The frame in the types of the table.
+
+        Arrow leaves a note in its files (a dictionary for texts, another zone for times) which Polars follows.
+        """
+        sources = (each for each in part.group.sources[part.index] if isinstance(each, FromFile))
+        wanted = {each.source.name: polars_type(each.column.type) for each in sources}
+        differ = {name: type_ for name, type_ in frame.schema.items() if wanted.get(name, type_) != type_}
+        return frame.cast({name: wanted[name] for name in differ}) if differ else frame
 
     def _matching(self, part: _Part, condition: Condition) -> pl.DataFrame:
         """The rows of a file for which the condition holds, with their positions."""
         import polars as pl
 
-        sources = part.group.sources[part.index]
-        names = {each.column.name: each.source.name for each in sources if isinstance(each, FromFile)}
         position = _position_name(part.group)
         with _polars_errors(part.group.files[part.index]):
             scan = self._scan(part, use_statistics=True, row_index_name=position)
-            found = scan.filter(polars_condition(condition, names, self._plan.schema))
+            held, fields = scan.collect_schema(), {}
+            for source in part.group.sources[part.index]:
+                if isinstance(source, FromFile):
+                    field, type_ = pl.col(source.source.name), polars_type(source.column.type)
+                    # Only a column as it is lets Polars skip parts of the file.
+                    fields[source.column.name] = field if held[source.source.name] == type_ else field.cast(type_)
+            found = scan.filter(polars_condition(condition, fields, self._plan.schema))
             wanted = [*self._needed(part), pl.col(position).cast(pl.Int64)]
-            return found.select(wanted).collect(engine="in-memory")
+            return self._typed(part, found.select(wanted).collect(engine="in-memory"))
 
     def _scan(self, part: _Part, **options: Any) -> pl.LazyFrame:
         import polars as pl

@@ -29,6 +29,7 @@ from quacklake.schema import Column
 from quacklake.types import DataType, Decimal, ListOf, MapOf, Primitive, Struct, children
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa
 
 _DUCKDB = {
@@ -159,6 +160,50 @@ def _arrow_primitives() -> dict[str, pa.DataType]:
         "json": pa.string(),
         "variant": pa.json_(pa.utf8()),
         "geometry": pa.binary(),
+    }
+
+
+def polars_type(type_: DataType) -> pl.DataType:
+    """The type in Polars, for those types that it holds exactly."""
+    import polars as pl
+
+    match type_:
+        case Struct(fields):
+            return pl.Struct([pl.Field(each.name, polars_type(each.type)) for each in fields])
+        case ListOf(element):
+            return pl.List(polars_type(element.type))
+        case Decimal(precision, scale):
+            return pl.Decimal(precision, scale)
+        case Primitive(name) if name in _polars_primitives():
+            return _polars_primitives()[name]
+        case _:
+            raise UnsupportedError(f"Polars does not hold {type_} exactly")
+
+
+@lru_cache(maxsize=1)
+def _polars_primitives() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    return {
+        "boolean": pl.Boolean(),
+        "int8": pl.Int8(),
+        "int16": pl.Int16(),
+        "int32": pl.Int32(),
+        "int64": pl.Int64(),
+        "uint8": pl.UInt8(),
+        "uint16": pl.UInt16(),
+        "uint32": pl.UInt32(),
+        "uint64": pl.UInt64(),
+        "float32": pl.Float32(),
+        "float64": pl.Float64(),
+        "varchar": pl.String(),
+        "json": pl.String(),
+        "blob": pl.Binary(),
+        "date": pl.Date(),
+        "timestamp": pl.Datetime("us"),
+        "timestamp_ms": pl.Datetime("ms"),
+        "timestamp_ns": pl.Datetime("ns"),
+        "timestamptz": pl.Datetime("us", "UTC"),
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -20,8 +21,9 @@ from quacklake.engine.local.types import duckdb_type
 from quacklake.engine.local.writer import ROW_ID_COLUMN, key_name, transformed, write_files
 from quacklake.errors import InvalidInputError, QuacklakeError, StorageError
 from quacklake.names import quote
+from quacklake.plan.results import join_results
 from quacklake.plan.scan import ScanPlan
-from quacklake.plan.write import WritePlan, WriteResult
+from quacklake.plan.write import InlinedInsert, WritePlan, WriteResult, WrittenFile
 from quacklake.predicates import Expression
 from quacklake.predicates.kinds import NULL
 from quacklake.schema import Column
@@ -29,6 +31,7 @@ from quacklake.storage.stores import Stores
 
 ROW_ID = "_quacklake_row_id"
 ADDRESSES = ", ".join(ADDRESS)
+_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w+)""")
 
 
 class Workbench:
@@ -112,7 +115,16 @@ class Workbench:
         query = f"SELECT *, {ROW_ID} AS {ROW_ID_COLUMN} FROM {table}"
         return WriteResult(files=write_files(cursor, self.plan, query, self._stores, row_ids=True))
 
-    def _conformed(self, given: pa.Schema, table: str) -> str:
+    def write_out(self, cursor: duckdb.DuckDBPyConnection, insert: InlinedInsert) -> tuple[WrittenFile, ...]:
+        """Rows that were meant for the catalog, as files after all; those that have ids keep them."""
+        ids = insert.row_ids or (None,) * insert.data.num_rows
+        cursor.register("_quacklake_data", insert.data.append_column(ROW_ID, pa.array(ids, pa.int64())))
+        shaped = self._conformed(insert.data.schema, "_quacklake_data", also=(ROW_ID,))
+        self.materialise(cursor, "_new", f"SELECT * EXCLUDE ({ROW_ID}) FROM ({shaped}) WHERE {ROW_ID} IS NULL")
+        self.materialise(cursor, "_changed", f"SELECT * FROM ({shaped}) WHERE {ROW_ID} IS NOT NULL")
+        return join_results(self.insert_table(cursor, "_new"), self.reinsert(cursor, "_changed")).files
+
+    def _conformed(self, given: pa.Schema, table: str, also: Sequence[str] = ()) -> str:
         """SQL of incoming data in the shape of the table."""
         columns = self.plan.schema.columns
         found, extra = match_columns(given.names, columns, table=self.plan.table)
@@ -126,7 +138,7 @@ class Workbench:
             name = found.get(column.id)
             value = default_sql(column) if name is None else conform(quote(name), given.field(name).type, column)
             parts.append(f"{self._required(column, value)} AS {quote(column.name)}")
-        return f"SELECT {', '.join(parts)} FROM {table}"
+        return f"SELECT {', '.join((*parts, *also))} FROM {table}"
 
     def _required(self, column: Column, value: str) -> str:
         if column.nullable:
@@ -180,12 +192,12 @@ def _bind(cursor: duckdb.DuckDBPyConnection, query: Query) -> str:
         cursor.register(f"{name}_arrow", table)
         cursor.execute(f"CREATE TEMP TABLE {name} AS FROM {name}_arrow")
         cursor.unregister(f"{name}_arrow")
-    sql = query.sql
-    # Longest names first, so that p1 does not stand for the beginning of p10.
-    for name in sorted(query.parameters, key=len, reverse=True):
-        cursor.execute(f"SET VARIABLE _quacklake_{name} = $value", {"value": query.parameters[name]})
-        sql = sql.replace(f"${name}", f"getvariable('_quacklake_{name}')")
-    return sql
+    for name, value in query.parameters.items():
+        cursor.execute(f"SET VARIABLE _quacklake_{name} = $value", {"value": value})
+    # Texts and names come first, for a dollar sign in one of them stands for itself.
+    return _TOKEN.sub(
+        lambda found: f"getvariable('_quacklake_{found[1]}')" if found[1] in query.parameters else found[0], query.sql
+    )
 
 
 def _expression(cursor: duckdb.DuckDBPyConnection, source: str, expression: Expression, column: Column) -> str:
