@@ -50,5 +50,4 @@ def restamp(
         replaces=deletes.replaces,
         stamp=snapshot_id,
         begin_snapshot=int(fresh.min()),
-        new_positions=deletes.new_positions,
     )

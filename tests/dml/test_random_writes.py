@@ -37,8 +37,10 @@ PREDICATES = (
 class Life:
     """One lake in two hands, and a table without a lake that should always hold the same."""
 
-    def __init__(self, session: ql.Session, live: duckdb.DuckDBPyConnection, seed: int) -> None:
-        self.session, self.live = session, live
+    def __init__(
+        self, session: ql.Session, live: duckdb.DuckDBPyConnection, seed: int, give: Callable[[pa.Table], Any]
+    ) -> None:
+        self.session, self.live, self.give = session, live, give
         self.random = random.Random(seed)
         self.plain = duckdb.connect()
         definition = "id BIGINT, name VARCHAR, amount DECIMAL(12,2), tags VARCHAR[]"
@@ -73,7 +75,7 @@ class Life:
     def append(self) -> None:
         frame = self.frame(self.random.choice((1, 3, 40, 200)))
         self.insert_plainly(frame)
-        self.session.table("t").append(frame)
+        self.session.table("t").append(self.give(frame))
 
     def append_by_duckdb(self) -> None:
         frame = self.frame(self.random.choice((1, 3, 40)))
@@ -114,14 +116,14 @@ class Life:
         self.plain.register("source", source)
         self.plain.execute("UPDATE t SET name = source.name FROM source WHERE t.id = source.id")
         self.plain.execute("INSERT INTO t BY NAME SELECT * FROM source WHERE id NOT IN (SELECT id FROM t)")
-        done = self.session.table("t").merge(source, on="id")
+        done = self.session.table("t").merge(self.give(source), on="id")
         assert (done.rows_updated, done.rows_inserted) == (len(known), new.num_rows)
 
     def overwrite(self) -> None:
         where, frame = self.predicate(), self.frame(5)
         self.plain.execute(f"DELETE FROM t WHERE {where}")
         self.insert_plainly(frame)
-        self.session.table("t").overwrite(frame, where)
+        self.session.table("t").overwrite(self.give(frame), where)
 
     def flush_by_duckdb(self) -> None:
         self.live.execute("CALL ducklake_flush_inlined_data('lk')")
@@ -180,6 +182,6 @@ def test_both_writers_always_see_what_both_wrote(
         ql.connect(place.url, place.data_path, engine="local") as session,
         duck(place) as live,
     ):
-        life = Life(session, live, seed)
+        life = Life(session, live, seed, lambda frame: frame)
         for _ in range(14):
             life.step()

@@ -6,7 +6,7 @@ reach a catalog: a task on a worker gets the one and returns the other, and the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -186,8 +186,6 @@ class WrittenDeletes:
     others commit in between: then the transaction's `restamp` writes the file anew. Files that replace need it."""
     begin_snapshot: int | None = None
     """With a stamp: the oldest snapshot id in the file."""
-    new_positions: Sequence[int] = ()
-    """The positions that this write deleted. Later reads of the same transaction take them from here."""
 
 
 @dataclass(frozen=True, slots=True)

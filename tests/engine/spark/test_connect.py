@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conftest import Duck
 from tests.engine.spark.conftest import MakeLake
 from tests.engine.spark.test_sessions import run
 
@@ -62,3 +63,44 @@ def test_connect_reads_what_classic_spark_reads(make_lake: MakeLake, tmp_path: o
         "['p0', 'p0', 'p1', 'p1', 'p2']",
     ]
     assert done.stdout.splitlines() == expected * 2
+
+
+CHANGES = """
+import sys, os
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+import quacklake as ql
+from quacklake.engine.local.dml import LocalWriter
+for verb in ("delete", "update", "merge"):
+    setattr(LocalWriter, verb, None)
+with ql.connect({url!r}, engine="spark", spark=spark) as session:
+    t = session.table("t")
+    print(t.delete("b % 10 = 3").rows_deleted, t.delete("b = 1 OR b = 55").rows_deleted)
+    print(t.update({{"a": "a * 2"}}, "b >= 40").rows_updated)
+    frame = spark.createDataFrame([(5, 7), (60, 8), (900, 9)], "b INT, a INT")
+    done = t.merge(frame, on="b")
+    print(done.rows_updated, done.rows_inserted)
+spark.stop()
+"""
+
+
+def test_connect_changes_rows(make_lake: MakeLake, duck: Duck) -> None:
+    pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
+    lake = make_lake(
+        "CREATE TABLE t (a INTEGER, b INTEGER, tags VARCHAR[])",
+        "INSERT INTO t SELECT i, 1000 + i, ['x'] FROM range(50) r(i)",
+        "INSERT INTO t SELECT i, 1000 + i, NULL FROM range(50, 100) r(i)",
+        "ALTER TABLE t RENAME COLUMN a TO c",
+        "ALTER TABLE t RENAME COLUMN b TO a",
+        "ALTER TABLE t RENAME COLUMN c TO b",
+    )
+    lake.session.close()
+    done = run(CHANGES.format(url=lake.place.url))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines() == ["10 2", "53", "2 1"]
+    expected = {b: (b + 1000) * (2 if b >= 40 else 1) for b in range(100) if b % 10 != 3 and b not in (1, 55)}
+    with duck(lake.place) as connection:
+        rows = connection.execute("SELECT rowid, b, a FROM t").fetchall()
+    assert {b: a for _, b, a in rows} == expected | {5: 7, 60: 8, 900: 9}
+    assert all(row_id == b for row_id, b, _ in rows if b < 100)

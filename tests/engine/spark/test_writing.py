@@ -96,6 +96,51 @@ def test_partitions_are_folders_and_prune(session: ql.Session, spark: SparkSessi
             assert connection.execute(f"SELECT count(*) FROM lk.t WHERE {where}").fetchone() == (scan.count(),)
 
 
+@pytest.mark.parametrize(
+    "columns", ["id BIGINT, v STRING", "id BIGINT, v STRUCT<a: STRING>", "id BIGINT, v ARRAY<STRING>"]
+)
+def test_columns_may_change_after_an_append(
+    session: ql.Session, spark: SparkSession, place: Place, duck: Duck, columns: str
+) -> None:
+    """Files say which column is which; by their position DuckDB would take one for the other."""
+    table = session.create_table("t", f"old INT, {columns}")
+    empty = spark.createDataFrame(session.table("t").to_spark().toArrow())
+    frame = spark.range(30).join(empty.drop("id"), how="left")
+    assert table.append(frame.withColumn("old", frame.id.cast("int"))).rows_inserted == 30
+    with duck(place) as connection:
+        for statement in ("DROP COLUMN old", "RENAME COLUMN id TO number", "ADD COLUMN id BIGINT"):
+            connection.execute(f"ALTER TABLE t {statement}").fetchall()
+        assert connection.execute("SELECT sum(number), count(id), count(v) FROM t").fetchone() == (435, 0, 0)
+
+
+@pytest.mark.parametrize("key", ["moment", "hour(moment)"])
+def test_partitions_by_moments_are_of_utc(
+    session: ql.Session, spark: SparkSession, place: Place, duck: Duck, key: str
+) -> None:
+    """In the session's zone an hour is there twice in autumn, and one is missing in spring."""
+    table = session.create_table("t", "id BIGINT, moment TIMESTAMP", partition_by=[key])
+    zone = "spark.sql.session.timeZone"
+    before = str(spark.conf.get(zone))
+    spark.conf.set(zone, "Europe/Berlin")
+    try:
+        moments = spark.sql(
+            "SELECT id, CAST(concat(d, ' 0', id, ':30:00+00:00') AS TIMESTAMP) AS moment "
+            "FROM range(4), (VALUES ('2024-10-27'), ('2024-03-31')) AS days(d)"
+        )
+        table.append(moments.union(moments))
+        table.update({"id": "id + 10"}, "id = 1")
+        table.overwrite_partitions(moments.filter("id = 2"))
+    finally:
+        spark.conf.set(zone, before)
+    with duck(place) as connection:
+        for day in ("2024-10-27", "2024-03-31"):
+            found = [
+                connection.execute(f"SELECT count(*) FROM t WHERE moment = '{day} 0{h}:30:00+00'").fetchone()
+                for h in range(4)
+            ]
+            assert found == [(2,), (2,), (1,), (2,)]
+
+
 def test_few_rows_go_into_the_catalog(session: ql.Session, spark: SparkSession) -> None:
     table = session.create_table("t", "id BIGINT, tags ARRAY<STRING>")
     done = table.append(spark.sql("SELECT 1L AS id, array('a', NULL) AS tags"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
@@ -24,6 +23,7 @@ from quacklake.plan.write import (
     WriteResult,
     WrittenDeletes,
 )
+from quacklake.storage.encryption import encryption_option
 from quacklake.storage.placement import move_in, staging_root
 from quacklake.storage.positions import read_history, read_positions
 from quacklake.storage.stores import Stores
@@ -48,22 +48,42 @@ def remove_rows(
         stores: Where files go.
     """
     files = {file.file_id: file for file in scan.files}
-    removed, positions, written = [], [], []
-    for file_id, dead in _by_file(cursor, addresses):
-        file = files[file_id]
-        live = file.record_count - len(read_positions(file, scan.snapshot_id, stores))
-        if len(dead) >= live:
-            removed.append(RemovedFile(file_id, live))
-        elif len(dead) <= plan.inline_limit:
-            positions.append(InlinedFileDeletes(file_id, tuple(dead.tolist())))
-        else:
-            written.append(_write_deletes(cursor, file, dead, scan.snapshot_id, plan, stores))
+    changes = [
+        remove_from_file(cursor, files[file_id], dead, scan.snapshot_id, plan, stores)
+        for file_id, dead in _by_file(cursor, addresses)
+    ]
     return WriteResult(
-        removed=tuple(removed),
-        deletes=tuple(written),
+        removed=tuple(each for each in changes if isinstance(each, RemovedFile)),
+        deletes=tuple(each for each in changes if isinstance(each, WrittenDeletes)),
         inlined_rows=tuple(_inlined_rows(cursor, addresses)),
-        inlined_positions=tuple(positions),
+        inlined_positions=tuple(each for each in changes if isinstance(each, InlinedFileDeletes)),
     )
+
+
+def remove_from_file(
+    cursor: duckdb.DuckDBPyConnection,
+    file: ScanFile,
+    dead: Positions,
+    snapshot_id: int,
+    plan: WritePlan,
+    stores: Stores,
+) -> RemovedFile | InlinedFileDeletes | WrittenDeletes:
+    """What must be written so that rows of one file are gone.
+
+    Args:
+        cursor: Writes a delete file, if it comes to that.
+        file: The file.
+        dead: The positions of the rows, in order, each once; all of them were alive.
+        snapshot_id: Where the rows were found.
+        plan: How files of the table look.
+        stores: Where files go.
+    """
+    live = file.record_count - len(read_positions(file, snapshot_id, stores))
+    if len(dead) >= live:
+        return RemovedFile(file.file_id, live)
+    if len(dead) <= plan.inline_limit:
+        return InlinedFileDeletes(file.file_id, tuple(dead.tolist()))
+    return _write_deletes(cursor, file, dead, snapshot_id, plan, stores)
 
 
 def _by_file(cursor: duckdb.DuckDBPyConnection, addresses: str) -> Iterable[tuple[int, Positions]]:
@@ -109,7 +129,6 @@ def _write_deletes(
         replaces=file.delete_files[0].file_id,
         stamp=stamp,
         begin_snapshot=int(stamps.min()),
-        new_positions=dead.tolist(),
     )
 
 
@@ -152,7 +171,6 @@ def write_delete_file(
         size=size,
         footer_size=footer,
         encryption_key=plan.encryption_key,
-        new_positions=positions.tolist(),
     )
 
 
@@ -165,8 +183,7 @@ def _copy(
         ids += f", {SNAPSHOT_COLUMN}: {SNAPSHOT_ID_FIELD}"
     options = f"FORMAT parquet, RETURN_STATS, FIELD_IDS {{{ids}}}"
     if plan.encryption_key is not None:
-        key = "".join(f"\\x{byte:02X}" for byte in base64.b64decode(plan.encryption_key))
-        options += f", ENCRYPTION_CONFIG {{footer_key_value: '{key}'::BLOB}}"
+        options += f", {encryption_option(cursor, plan.encryption_key)}"
     place = str(target).replace("'", "''")
     row = cursor.execute(
         f"COPY (SELECT '{path}' AS file_path, * FROM _quacklake_dead ORDER BY pos) TO '{place}' ({options})"

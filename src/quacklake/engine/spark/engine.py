@@ -72,7 +72,7 @@ class SparkEngine:
         """What makes changes of one table."""
         from quacklake.engine.spark.writer import SparkWriter
 
-        return SparkWriter(plan, self.stores)
+        return SparkWriter(plan, self.stores, lambda: self.spark)
 
     def close(self) -> None:
         """Let go of what the engine holds. Sessions of Spark stay as they are."""

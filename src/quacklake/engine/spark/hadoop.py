@@ -41,9 +41,14 @@ def reader_options(paths: Sequence[str], options: Mapping[str, str]) -> dict[str
         paths: As the reader takes them.
         options: Credentials and endpoints, as obstore names them.
     """
+    return {**_ALWAYS, **store_options(paths, options)}
+
+
+def store_options(paths: Sequence[str], options: Mapping[str, str]) -> dict[str, str]:
+    """The options that let Spark at the stores of these paths, as the reader and the writer take them."""
     schemes = {path.partition("://")[0] for path in paths}
     named = {key.lower(): value for key, value in options.items()}
-    found = dict(_ALWAYS)
+    found: dict[str, str] = {}
     if "s3a" in schemes:
         found.update(_s3_options(named))
     if "gs" in schemes:

@@ -58,8 +58,18 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_WHOLE, "float", "double")
 
 
-def fit_column(value: SparkColumn, given: SparkType, column: Column, path: str | None = None) -> SparkColumn:
+def fit_column(
+    value: SparkColumn, given: SparkType, column: Column, path: str | None = None, *, assign: bool = False
+) -> SparkColumn:
     """The value as Spark stores it in a file of the table.
+
+    Args:
+        value: The value.
+        given: Its type.
+        column: Where it goes.
+        path: For messages, when the column is inside another.
+        assign: The value was computed for this column (`SET x = x * 1.1`): a decimal or a float takes it rounded,
+            as SQL does; an integer still takes only whole numbers.
 
     Raises:
         InvalidInputError: When no value of the given type could be stored without loss, or fields do not fit.
@@ -73,22 +83,27 @@ def fit_column(value: SparkColumn, given: SparkType, column: Column, path: str |
         return F.lit(None).cast(stored_type(column))
     match column.type:
         case Struct(fields) if isinstance(given, T.StructType):
-            return _fit_struct(value, given, fields, name)
+            return _fit_struct(value, given, fields, name, assign)
         case ListOf(element) if isinstance(given, T.ArrayType):
-            return F.transform(value, lambda item: fit_column(item, given.elementType, element, f"{name}.element"))
+            return F.transform(
+                value, lambda item: fit_column(item, given.elementType, element, f"{name}.element", assign=assign)
+            )
         case MapOf(key, below) if isinstance(given, T.MapType):
-            keys = F.transform(F.map_keys(value), lambda item: fit_column(item, given.keyType, key, f"{name}.key"))
+            keys = F.transform(
+                F.map_keys(value), lambda item: fit_column(item, given.keyType, key, f"{name}.key", assign=assign)
+            )
             values = F.transform(
-                F.map_values(value), lambda item: fit_column(item, given.valueType, below, f"{name}.value")
+                F.map_values(value),
+                lambda item: fit_column(item, given.valueType, below, f"{name}.value", assign=assign),
             )
             return F.when(value.isNotNull(), F.map_from_arrays(keys, values))
         case Primitive() | Decimal():
-            return _fit_leaf(value, given, column, name)
+            return _fit_leaf(value, given, column, name, assign)
         case _:
             raise _refused(name, given, column)
 
 
-def _fit_struct(value: SparkColumn, given: Any, fields: Sequence[Column], name: str) -> SparkColumn:
+def _fit_struct(value: SparkColumn, given: Any, fields: Sequence[Column], name: str, assign: bool) -> SparkColumn:
     from pyspark.sql import functions as F
 
     known = {fold(field.name): field for field in given.fields}
@@ -104,12 +119,13 @@ def _fit_struct(value: SparkColumn, given: Any, fields: Sequence[Column], name: 
         if found is None:
             part = F.lit(None).cast(stored_type(each))
         else:
-            part = fit_column(value.getField(found.name), found.dataType, each, f"{name}.{each.name}")
+            inner = value.getField(found.name)
+            part = fit_column(inner, found.dataType, each, f"{name}.{each.name}", assign=assign)
         parts.append(part.alias(each.name))
     return F.when(value.isNotNull(), F.struct(*parts))
 
 
-def _fit_leaf(value: SparkColumn, given: SparkType, column: Column, name: str) -> SparkColumn:
+def _fit_leaf(value: SparkColumn, given: SparkType, column: Column, name: str, assign: bool) -> SparkColumn:
     kind = str(column.type)
     stored, came = stored_name(column), given.simpleString()
     if kind in TEXT_FORMS and came == "string":
@@ -120,6 +136,10 @@ def _fit_leaf(value: SparkColumn, given: SparkType, column: Column, name: str) -
         return _or_raise(F.try_parse_json(value).isNotNull() | value.isNull(), value, value, f"{name}: no JSON")
     if came == stored and kind not in _UNSIGNED and kind not in ("uint128", "timestamp_s", "timestamp_ms"):
         return value
+    if assign and _is_rounded(came, kind):
+        # Without ANSI mode a cast that overflows gives NULL.
+        cast = value.cast(stored)
+        return _or_raise(cast.isNotNull() | value.isNull(), cast, value, f"{name}: a value is too large")
     if not _may_become(came, stored):
         raise _refused(name, given, column)
     # Spark's own cast raises when a number is too large; what it rounds away is found by casting back.
@@ -148,6 +168,12 @@ def _may_become(came: str, stored: str) -> bool:
     if numbers:
         return stored in _NUMBERS or stored.startswith("decimal(")
     return came == stored or (came == "date" and stored == "timestamp_ntz")
+
+
+def _is_rounded(came: str, kind: str) -> bool:
+    """Whether a number that was computed for a column is stored as near to it as the column can."""
+    is_number = came in _NUMBERS or came.startswith("decimal(")
+    return is_number and (kind in ("float32", "float64", "varchar") or kind.startswith("decimal("))
 
 
 def _checked_text(value: SparkColumn, kind: str, column: Column, name: str) -> SparkColumn:

@@ -7,7 +7,6 @@ only the files of the attempt that counts into the folder.
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,11 @@ from urllib.parse import unquote
 
 from quacklake.engine.local.types import duckdb_type
 from quacklake.engine.spark.buckets import bucket_of
+from quacklake.engine.spark.folders import clear
+from quacklake.engine.spark.hadoop import store_options
 from quacklake.engine.spark.incoming import TEXT_FORMS, stored_field
+from quacklake.engine.spark.paths import writer_path
+from quacklake.errors import UnsupportedError
 from quacklake.plan.layout import ROW_ID_FIELD
 from quacklake.plan.scan import MappedName
 from quacklake.plan.sources import HIVE_NULL
@@ -26,7 +29,7 @@ from quacklake.plan.write import ColumnStats, PartitionField, WritePlan, Written
 from quacklake.schema import Column
 from quacklake.storage.placement import list_files, move_in
 from quacklake.storage.statistics import FileFacts, read_facts
-from quacklake.storage.stores import Stores, is_remote, local_path
+from quacklake.storage.stores import Stores, duckdb_path, is_remote, local_path
 from quacklake.types import ListOf, MapOf, children, is_nested
 
 if TYPE_CHECKING:
@@ -49,22 +52,28 @@ def write_frame(plan: WritePlan, frame: DataFrame, stores: Stores, *, row_ids: b
         plan: How files of the table look.
         frame: The table's columns in order, as Spark stores them; with `row_ids`, the row ids behind them.
         stores: Where files go.
-        row_ids: Keep the row ids inside the files.
+        row_ids: Keep the row ids inside the files; not for tables with lists or maps.
+
+    Raises:
+        UnsupportedError: When Spark cannot spread the rows as the table wants it.
     """
     folder = f"{plan.path}{uuid.uuid4()}/"
     fields = [stored_field(column) for column in plan.schema]
+    kept: list[str] = []
     try:
         with in_writing_session(frame) as session_frame:
             shaped = _with_ids(session_frame, fields, row_ids)
-            keyed = _with_keys(plan, shaped)
-            writer = keyed.write.mode("error").options(**_options(plan))
+            keyed = with_keys(plan, shaped)
+            place = writer_path(folder)
+            writer = keyed.write.mode("error").options(**store_options([place], stores.options), **_options(plan))
             if plan.partition:
                 writer = writer.partitionBy(*(_key_name(field) for field in plan.partition))
-            writer.parquet(spark_path(folder))
-        return _collect(plan, folder, stores, row_ids)
+            writer.parquet(place)
+        files = _collect(plan, folder, stores, row_ids)
+        kept += [file.path for file in files]
+        return files
     finally:
-        if not is_remote(folder):
-            shutil.rmtree(local_path(folder), ignore_errors=True)
+        clear(folder, stores, kept)
 
 
 def _options(plan: WritePlan) -> dict[str, str]:
@@ -106,25 +115,28 @@ def _is_connect(session: Any) -> bool:
 
 
 def _with_ids(frame: DataFrame, fields: Sequence[Any], row_ids: bool) -> DataFrame:
+    from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
     wanted = list(fields)
     if row_ids:
         wanted.append(T.StructField(ROW_ID_COLUMN, T.LongType(), True, {"parquet.field.id": ROW_ID_FIELD}))
-    return frame.to(T.StructType(wanted))
+    shaped = frame.to(T.StructType(wanted))
+    # Spark forgets the ids of columns that need no cast, unless they come with a name of their own.
+    return shaped.select(*(F.col(_quoted(each.name)).alias(each.name, metadata=each.metadata) for each in wanted))
 
 
 def _key_name(field: PartitionField) -> str:
     return f"_quacklake_key_{field.key_index}"
 
 
-def _with_keys(plan: WritePlan, frame: DataFrame) -> DataFrame:
+def with_keys(plan: WritePlan, frame: DataFrame) -> DataFrame:
     """The frame with what its rows are spread by and in the order that the table asks for."""
     from pyspark.sql import functions as F
 
     keys = [_key_name(field) for field in plan.partition]
     for field in plan.partition:
-        value = _transformed(field).cast("string")
+        value = transformed(field).cast("string")
         # Spark takes an empty text for NULL in the name of a folder: say which it is.
         frame = frame.withColumn(_key_name(field), F.when(value.isNull(), "n").otherwise(F.concat(F.lit("v"), value)))
     if keys:
@@ -135,17 +147,23 @@ def _with_keys(plan: WritePlan, frame: DataFrame) -> DataFrame:
     return frame
 
 
-def _transformed(field: PartitionField) -> SparkColumn:
+def transformed(field: PartitionField) -> SparkColumn:
+    """The value that rows are spread by.
+
+    Raises:
+        UnsupportedError: For buckets of a type whose hash Spark cannot compute.
+    """
     from pyspark.sql import functions as F
 
     value = F.col(_quoted(field.column.name))
     kind = str(field.column.type)
     if field.buckets is not None:
         return bucket_of(value, field.column, field.buckets)
+    if kind == "timestamptz":
+        # As a moment of UTC, whatever the session's zone is: in that one an hour may be there twice, or not at all.
+        value = F.timestamp_add("MICROSECOND", F.unix_micros(value), F.lit("1970-01-01").cast("timestamp_ntz"))
     if field.transform == "identity":
         return F.hex(value) if kind == "blob" else value
-    if kind == "timestamptz":
-        value = F.to_utc_timestamp(value, F.current_timezone())
     return {"year": F.year, "month": F.month, "day": F.dayofmonth, "hour": F.hour}[field.transform](value)
 
 
@@ -163,11 +181,6 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def spark_path(path: str) -> str:
-    """The path as Spark takes it."""
-    return path if is_remote(path) else Path(local_path(path)).absolute().as_uri()
-
-
 def _collect(plan: WritePlan, folder: str, stores: Stores, row_ids: bool) -> tuple[WrittenFile, ...]:
     found = [path for path in list_files(folder, stores) if path.endswith(".parquet")]
     leaves: list[Column | None] = [leaf for column in plan.schema for leaf in _leaves(column)]
@@ -175,7 +188,10 @@ def _collect(plan: WritePlan, folder: str, stores: Stores, row_ids: bool) -> tup
         leaves.append(None)
     types = {leaf.id: duckdb_type(leaf.type) for leaf in leaves if leaf is not None}
     facts = read_facts(found, leaves, types, stores)
-    mapping = name_mapping(plan.schema.columns)
+    # DuckDB finds no row ids in a file with a mapping.
+    mapping = None if row_ids else name_mapping(plan.schema.columns)
+    if mapping is None:
+        _require_ids(plan, found, stores)
     written = []
     for path in found:
         if not facts[path].record_count:
@@ -196,6 +212,24 @@ def _collect(plan: WritePlan, folder: str, stores: Stores, row_ids: bool) -> tup
             )
         )
     return tuple(written)
+
+
+def _require_ids(plan: WritePlan, paths: Sequence[str], stores: Stores) -> None:
+    """Refuse files in which a column has no id: DuckDB would find columns by their position, right or wrong."""
+    if not paths:
+        return
+    with stores.cursor(*paths) as cursor:
+        row = cursor.execute(
+            "SELECT file_name FROM parquet_schema($paths) WHERE field_id IS NULL GROUP BY ALL HAVING count(*) > 1",
+            {"paths": [duckdb_path(path) for path in paths]},
+        ).fetchone()
+    if row is not None:
+        raise UnsupportedError(f"Spark wrote columns of {plan.table} without their field ids")
+
+
+def has_unnamed_parts(columns: Sequence[Column]) -> bool:
+    """Whether a column has a list or a map in it: Spark gives no ids to what is inside."""
+    return any(isinstance(each.type, ListOf | MapOf) for column in columns for each in column.walk())
 
 
 def _leaves(column: Column) -> list[Column]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from os.path import normpath
+from pathlib import Path
 
 from quacklake.storage.stores import is_remote, local_path
 
@@ -32,6 +33,14 @@ def reader_path(path: str) -> str | None:
     # Spark tidies these up, and would look for another object.
     is_tidy = all(part not in ("", ".", "..") for part in rest.split("/"))
     return f"{known}://{rest}" if known is not None and is_tidy else None
+
+
+def writer_path(path: str) -> str:
+    """The path of a folder for Spark's writer."""
+    if not is_remote(path):
+        return Path(local_path(path)).absolute().as_uri()
+    scheme, _, rest = path.partition("://")
+    return f"{_SCHEMES.get(scheme.lower(), scheme)}://{rest}"
 
 
 def known_path(path: str) -> str:

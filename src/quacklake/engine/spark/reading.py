@@ -34,7 +34,7 @@ class NativeRead:
     schema: spark.StructType
     paths: tuple[str, ...]
     columns: tuple[str, ...]
-    """SQL of what comes out: the row id and the snapshot id where they are wanted, then the columns."""
+    """SQL of what comes out: the address, the row id and the snapshot id where they are wanted, then the columns."""
     metadata: tuple[str, ...] = ()
     """SQL of what is needed besides the columns of the file."""
     lookup: pa.Table | None = None
@@ -44,9 +44,16 @@ class NativeRead:
     """SQL of which rows are alive."""
 
 
-def build_reads(native: NativeGroup, plan: ScanPlan, columns: Sequence[Column], literals: Literals) -> list[NativeRead]:
+def build_reads(
+    native: NativeGroup,
+    plan: ScanPlan,
+    columns: Sequence[Column],
+    literals: Literals,
+    *,
+    addresses: bool = False,
+) -> list[NativeRead]:
     """The reads for a group of files; several when a path is twice, or when very many rows may be dead."""
-    return [_Builder(part, plan, columns, literals).build() for part in _divide(native, plan)]
+    return [_Builder(part, plan, columns, literals).build(addresses) for part in _divide(native, plan)]
 
 
 def _divide(native: NativeGroup, plan: ScanPlan) -> Iterator[NativeGroup]:
@@ -87,8 +94,12 @@ class _Builder:
         self._lookup: Lookup | None = None
         self._uses_row = False
 
-    def build(self) -> NativeRead:
-        outputs = [*self._lineage(), *map(self._column, range(len(self._columns)))]
+    def build(self, addresses: bool) -> NativeRead:
+        outputs = [
+            *(self._address() if addresses else ()),
+            *self._lineage(),
+            *map(self._column, range(len(self._columns))),
+        ]
         conditions = [*self._alive(), *self._in_time()]
         schema = spark.StructType(list(self._native.fields))
         condition = " AND ".join(f"({each})" for each in conditions) or None
@@ -105,6 +116,12 @@ class _Builder:
         sources = [group.sources[index][place] for group, index in self._native.files]
         values = [self._literals.value(each) for each in sources if isinstance(each, Constant)]
         return self._per_file(values, spark_type(self._columns[place].type))
+
+    def _address(self) -> Iterator[str]:
+        self._uses_row = True
+        yield nullable(self._number([file.file_id for file in self._files]))
+        yield nullable(self._row)
+        yield "CAST(NULL AS BIGINT)"
 
     def _lineage(self) -> Iterator[str]:
         if not self._plan.row_ids:

@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quacklake.errors import InvalidInputError, MissingExtraError
+from quacklake.errors import InvalidInputError, MissingExtraError, UnsupportedError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_STRICT = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
+"""Else numbers that are too large turn into others, bad texts into NULL, and a backslash is a letter like any other."""
 _JAVA_HINT = "apt-get install openjdk-17-jre-headless, or brew install openjdk@17; JAVA_HOME says where it is"
 
 
@@ -46,6 +48,29 @@ def check_session(session: object) -> None:
     # Sessions of Spark Connect are of another class than classic ones, so what it can do counts.
     if not hasattr(session, "createDataFrame") or not hasattr(session, "read"):
         raise InvalidInputError(f"spark={session!r} is no Spark session", hint="pass a SparkSession, or leave it out")
+
+
+def strict_session(session: SparkSession) -> SparkSession:
+    """A session in which expressions mean what they mean for Quacklake, whatever the user's own says.
+
+    It is the session itself when it is strict, and else one beside it, with the same settings but those. What a frame
+    of the user's session means stays as it is.
+
+    Raises:
+        UnsupportedError: On Spark Connect, which has no sessions beside a session.
+    """
+    if all(session.conf.get(key) == value for key, value in _STRICT.items()):
+        return session
+    if not hasattr(session, "newSession") or type(session).__module__.startswith("pyspark.sql.connect"):
+        loose = next(key for key, value in _STRICT.items() if session.conf.get(key) != value)
+        raise UnsupportedError(f"the session has {loose}={session.conf.get(loose)}", hint=f"set it to {_STRICT[loose]}")
+    beside = session.newSession()
+    for key, value in session.conf.getAll.items():
+        if session.conf.isModifiable(key):
+            beside.conf.set(key, value)
+    for key, value in _STRICT.items():
+        beside.conf.set(key, value)
+    return beside
 
 
 def _is_remote() -> bool:

@@ -18,7 +18,13 @@ Work = Callable[[Iterable["pa.RecordBatch"]], Iterable["pa.RecordBatch"]]
 
 
 def read_in_tasks(
-    spark: SparkSession, plan: ScanPlan, files: Sequence[ScanFile], schema: StructType, options: Mapping[str, str]
+    spark: SparkSession,
+    plan: ScanPlan,
+    files: Sequence[ScanFile],
+    schema: StructType,
+    options: Mapping[str, str],
+    *,
+    addresses: bool = False,
 ) -> DataFrame:
     """The rows of files, each of which one task reads.
 
@@ -28,12 +34,15 @@ def read_in_tasks(
         files: The files.
         schema: What comes out.
         options: Credentials and endpoints for object stores.
+        addresses: Give each row its place as well.
     """
     numbers = spark.range(0, len(files), 1, len(files))
-    return numbers.mapInArrow(_work(plan, tuple(files), schema, dict(options)), schema)
+    return numbers.mapInArrow(_work(plan, tuple(files), schema, dict(options), addresses), schema)
 
 
-def _work(plan: ScanPlan, files: tuple[ScanFile, ...], schema: StructType, options: dict[str, str]) -> Work:
+def _work(
+    plan: ScanPlan, files: tuple[ScanFile, ...], schema: StructType, options: dict[str, str], addresses: bool
+) -> Work:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from quacklake.storage.stores import Stores
 
@@ -41,7 +50,7 @@ def _work(plan: ScanPlan, files: tuple[ScanFile, ...], schema: StructType, optio
         try:
             for batch in batches:
                 for number in batch.column(0).to_numpy():
-                    yield from read_rows(replace(plan, files=(files[number],)), schema, stores)
+                    yield from read_rows(replace(plan, files=(files[number],)), schema, stores, addresses=addresses)
         finally:
             stores.close()
 

@@ -1,17 +1,21 @@
-"""Predicates on columns that are something else in Spark than in the lake."""
+"""Expressions over columns that are something else in Spark than in the lake."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from quacklake.errors import UnsupportedError
-from quacklake.predicates import Predicate
+from quacklake.predicates import Expression
 from quacklake.predicates.kinds import STRING
 from quacklake.predicates.spark import quote_text, render
 from quacklake.predicates.tree import Call, Case, Cast, Field, Junction, Lambda, Member, Node, Value, walk
 from quacklake.schema import Column
 from quacklake.types import Primitive
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _TEXTS = frozenset(("time", "time_ns", "timetz", "interval", "variant", "geometry", "timestamp_ns"))
 """What is DuckDB's text in Spark, and need not compare as text does."""
@@ -20,7 +24,21 @@ _NULL_TESTS = ("isnull", "isnotnull")
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "in")
 
 
-def where_sql(predicate: Predicate) -> str:
+_RAW_TEXTS = "spark.sql.parser.escapedStringLiterals"
+
+
+def session_sql(spark: SparkSession, expression: Expression) -> str:
+    """The expression in the SQL of a session, for columns as this engine gives them.
+
+    Raises:
+        UnsupportedError: When the session would misread it, or it would judge the text of a value.
+    """
+    if spark.conf.get(_RAW_TEXTS) == "true":
+        refuse_escapes(expression, _RAW_TEXTS)
+    return where_sql(expression)
+
+
+def where_sql(predicate: Expression) -> str:
     """The predicate in Spark's SQL, for columns as this engine gives them.
 
     Raises:
@@ -29,7 +47,7 @@ def where_sql(predicate: Predicate) -> str:
     return render(_Rewriter(predicate.text).rewrite(predicate.tree))
 
 
-def refuse_escapes(predicate: Predicate, setting: str) -> None:
+def refuse_escapes(predicate: Expression, setting: str) -> None:
     """Refuse texts that need a backslash, which a setting of the session makes a letter like any other.
 
     Raises:

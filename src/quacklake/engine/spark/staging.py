@@ -1,0 +1,60 @@
+"""Rows that are kept for the time of one change: computed once, by Spark, in files that nobody else looks at.
+
+What a change needs of them must agree: which rows go and which come back. A frame that is computed twice may give
+something else the second time, and so may a cache that has lost a part.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from quacklake.engine.spark.folders import clear
+from quacklake.engine.spark.hadoop import reader_options, store_options
+from quacklake.engine.spark.output import in_writing_session
+from quacklake.engine.spark.paths import writer_path
+from quacklake.plan.write import WritePlan
+from quacklake.storage.placement import list_files
+from quacklake.storage.stores import Stores
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Rows that will not change any more."""
+
+    frame: DataFrame
+    paths: tuple[str, ...]
+    """The files they are in, for whoever reads them without Spark."""
+
+
+@contextmanager
+def staged(frame: DataFrame, plan: WritePlan, stores: Stores) -> Iterator[Staged]:
+    """The rows of a frame, written by Spark's tasks beside the table's files; gone when the change is made."""
+    folder = f"{plan.path}staged-{uuid.uuid4()}/"
+    place = writer_path(folder)
+    try:
+        with in_writing_session(frame) as written:
+            written.write.mode("error").options(**store_options([place], stores.options)).parquet(place)
+        paths = tuple(path for path in list_files(folder, stores) if path.endswith(".parquet"))
+        yield Staged(_read(frame, place, stores), paths)
+    finally:
+        clear(folder, stores)
+
+
+def _read(frame: DataFrame, place: str, stores: Stores) -> DataFrame:
+    reader = frame.sparkSession.read.schema(frame.schema).options(**reader_options([place], stores.options))
+    return reader.parquet(place)
+
+
+def read_back(paths: Sequence[str], stores: Stores) -> pa.RecordBatchReader:
+    """The rows of files that Spark wrote, as a stream."""
+    cursor = stores.cursor(*paths)
+    rows = cursor.execute("FROM read_parquet($paths, hive_partitioning = false)", {"paths": list(paths)})
+    return rows.to_arrow_reader(100_000)
