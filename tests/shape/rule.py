@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 GROUND = ("errors", "names", "types", "schema", "promotions", "evolution", "predicates", "storage.paths")
-FRONT = ("__init__", "session", "table", "scan", "history", "transaction", "restamping", "ddl", "dml")
+FRONT = ("__init__", "session", "table", "scan", "history", "transaction", "restamping", "checking", "ddl", "dml")
 
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(GROUND, GROUND),
@@ -23,6 +23,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "cryptography": ("storage",),
     "duckdb": ("engine.local", "storage", "catalog.backends", "ddl.literals", "restamping"),
     "duckdb_engine": ("catalog.backends",),
+    "duckdb_extensions": ("storage.encryption",),
     "mmh3": ("engine.local",),
     "numpy": ("engine", "storage", "restamping"),
     "obstore": ("storage",),
