@@ -47,6 +47,7 @@ CASES = (
 def connect_extension(folder: Path) -> duckdb.DuckDBPyConnection:
     """DuckDB with its ducklake extension and the lake attached as `lk`."""
     connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false")
     for extension in ("ducklake", "sqlite"):
         duckdb_extensions.import_extension(extension, con=connection)
         connection.execute(f"LOAD {extension}")

@@ -9,19 +9,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from quacklake.catalog.indexes import ensure_indexes, is_large
 from quacklake.catalog.lake import Catalog
 from quacklake.catalog.load import At
 from quacklake.catalog.open import open_catalog
+from quacklake.catalog.version import CURRENT
 from quacklake.catalog.view import Option, Snapshot
 from quacklake.ddl.verbs import LakeVerbs, OptionVerbs
 from quacklake.engine.protocol import Engine
-from quacklake.errors import InvalidInputError
+from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import TableName, fold
 from quacklake.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from quacklake.catalog.audit import Finding
     from quacklake.transaction import Transaction
 
 EngineName = Literal["spark", "local"]
@@ -65,6 +68,11 @@ def connect(
     """
     if engine not in ("spark", "local"):
         raise InvalidInputError(f"there is no engine {engine!r}", hint="choose 'spark' or 'local'")
+    if catalog is not None:
+        raise UnsupportedError(
+            f"catalog={catalog!r}: databases that many catalogs share are not supported yet",
+            hint="give each lake a database, or a metadata_schema, of its own",
+        )
     opened = open_catalog(
         str(url),
         data_path=None if data_path is None else str(data_path),
@@ -116,6 +124,7 @@ class Session(LakeVerbs, OptionVerbs):
         self._inline_rows = inline_rows
         self._storage_options = dict(storage_options or {})
         self._engines: dict[str, Engine] = {}
+        self._is_indexed = False
 
     def table(self, name: str, at: At = None) -> Table:
         """The table of that name, at a snapshot when one is given.
@@ -125,7 +134,9 @@ class Session(LakeVerbs, OptionVerbs):
         """
         moment = self._at if at is None else at
         parsed = TableName.parse(name)
-        entry = self._catalog.view(moment, only=parsed).table(parsed)
+        view = self._catalog.view(moment, only=parsed)
+        self._ensure_indexes(view.snapshot)
+        entry = view.table(parsed)
         return Table(self, entry.name, moment, entry)
 
     def namespaces(self) -> list[str]:
@@ -165,6 +176,13 @@ class Session(LakeVerbs, OptionVerbs):
         with Transaction(self, is_single=True) as tx:
             yield tx
 
+    def _ensure_indexes(self, snapshot: Snapshot) -> None:
+        """Give a large lake indexes that it has from nobody yet; those that we made have had them from the start."""
+        if not self._is_indexed and not self._read_only and is_large(snapshot):
+            self._is_indexed = True
+            if self._catalog.version == CURRENT:
+                ensure_indexes(self._catalog.backend)
+
     def snapshots(self) -> list[Snapshot]:
         """Every snapshot, oldest first; those after the session's own are not shown."""
         found = self._catalog.snapshots()
@@ -179,6 +197,17 @@ class Session(LakeVerbs, OptionVerbs):
     def options(self) -> list[Option]:
         """Every setting of the lake, of its namespaces and of its tables."""
         return list(self._catalog.options())
+
+    def check(self) -> list[Finding]:
+        """What is wrong with the lake: ids, counters, rows that lead nowhere, files that are not there.
+
+        An empty list says that all is well. Nothing is changed.
+        """
+        from quacklake.checking import check_lake
+        from quacklake.storage.stores import Stores
+
+        self._catalog.check_writable()
+        return check_lake(self._catalog, Stores(self._storage_options))
 
     @property
     def spark(self) -> Any:

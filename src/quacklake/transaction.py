@@ -170,6 +170,7 @@ class Transaction(LakeVerbs):
             self._end(keep=())
             return self._done
         self._refuse_unsigned()
+        self._session._ensure_indexes(self._catalog.base)
         committer = Committer(self._session._catalog, intent, self._restamp)
         try:
             outcome = committer.commit()

@@ -27,7 +27,8 @@ SHAPES = {
         EXISTS (SELECT 1 FROM information_schema.key_column_usage k
                 WHERE k.table_name = c.table_name AND k.column_name = c.column_name)
         FROM information_schema.columns c WHERE c.table_schema = 'public' ORDER BY c.table_name, c.ordinal_position""",
-    "mysql": """SELECT table_name, column_name, column_type, is_nullable, column_key
+    # MUL says that there is an index, which constrains nothing.
+    "mysql": """SELECT table_name, column_name, column_type, is_nullable, IF(column_key = 'MUL', '', column_key)
         FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position""",
 }
 

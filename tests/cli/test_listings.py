@@ -1,4 +1,4 @@
-"""`tables`, `show` and `snapshots`."""
+"""`tables`, `show`, `snapshots` and `check`."""
 
 from __future__ import annotations
 
@@ -95,3 +95,9 @@ def test_a_time_with_a_zone_names_a_snapshot(quacklake: Run) -> None:
     snapshots = json.loads(quacklake("snapshots", "--json").out)
     moment = snapshots[1]["time"]
     assert json.loads(quacklake("--at", moment, "snapshots", "--json").out)[-1]["time"] == moment
+
+
+def test_check_says_that_all_is_well(quacklake: Run) -> None:
+    found = quacklake("check")
+    assert (found.code, found.out, found.err) == (0, "", "All is well.\n")
+    assert json.loads(quacklake("check", "--json").out) == []

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from quacklake import __version__
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.columns import current_moment
+from quacklake.catalog.indexes import ensure_indexes
 from quacklake.catalog.tables import CatalogTables, build_tables
 from quacklake.catalog.version import CURRENT
 
@@ -37,6 +38,8 @@ def create_lake(backend: Backend, data_path: str, encrypted: bool) -> None:
                 _create(connection, tables, data_path, encrypted)
             else:
                 _create_in_steps(connection, backend, tables, data_path, encrypted)
+        # Not in the same transaction: a lake without indexes is a lake too.
+        ensure_indexes(backend)
     except sa.exc.SQLAlchemyError as error:
         # DuckDB does not know our lock: it may have been quicker.
         with backend.read() as connection:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
-from quacklake.catalog.tables import CatalogTables, optional, visible
+from quacklake.catalog.queries import TABLE
+from quacklake.catalog.tables import CatalogTables, optional, prepared, visible
 from quacklake.catalog.view import TableEntry
 from quacklake.plan.scan import DeleteFile, MappedName, ScanFile
 from quacklake.storage.paths import join
 
+if TYPE_CHECKING:
+    from quacklake.catalog.queries import Query
+
 _FEW = 500
+_FILES = sa.bindparam("files", type_=sa.BigInteger(), expanding=True)
 
 
 def load_files(
@@ -25,13 +30,10 @@ def load_files(
     condition: sa.ColumnElement[bool] | None = None,
 ) -> tuple[ScanFile, ...]:
     """The files of a table with all that belongs to them, those only for which the condition holds."""
-    files = tables.data_file
-    query = sa.select(files, optional(files, "mapping_id"), optional(files, "partial_max")).where(
-        files.c.table_id == entry.table_id, visible(files, snapshot_id)
-    )
+    query = _files_of_table(tables)
     if condition is not None:
         query = query.where(condition)
-    rows = connection.execute(query.order_by(files.c.data_file_id)).all()
+    rows = connection.execute(query, {"table": entry.table_id, "snapshot": snapshot_id}).all()
     if not rows:
         return ()
     # What belongs to a handful of files is asked for by their ids, what belongs to many all at once.
@@ -59,6 +61,16 @@ def load_files(
     )
 
 
+@prepared
+def _files_of_table(tables: CatalogTables) -> Query:
+    files = tables.data_file
+    return (
+        sa.select(files, optional(files, "mapping_id"), optional(files, "partial_max"))
+        .where(files.c.table_id == TABLE, visible(files))
+        .order_by(files.c.data_file_id)
+    )
+
+
 def _load_mappings(
     connection: sa.Connection, tables: CatalogTables, ids: set[int]
 ) -> dict[int | None, tuple[MappedName, ...]]:
@@ -82,21 +94,19 @@ def _load_mappings(
 def count_files(connection: sa.Connection, tables: CatalogTables, table_id: int, snapshot_id: int) -> int:
     """How many files a snapshot shows of a table."""
     files = tables.data_file
-    query = (
-        sa.select(sa.func.count()).select_from(files).where(files.c.table_id == table_id, visible(files, snapshot_id))
-    )
-    return int(connection.execute(query).scalar_one())
+    query = sa.select(sa.func.count()).select_from(files).where(files.c.table_id == TABLE, visible(files))
+    return int(connection.execute(query, {"table": table_id, "snapshot": snapshot_id}).scalar_one())
 
 
 def _load_delete_files(
     connection: sa.Connection, tables: CatalogTables, entry: TableEntry, snapshot_id: int, ids: list[int] | None
 ) -> dict[int, list[DeleteFile]]:
-    table = tables.delete_file
     found: dict[int, list[DeleteFile]] = defaultdict(list)
-    query = sa.select(table).where(table.c.table_id == entry.table_id, visible(table, snapshot_id))
+    asked: dict[str, Any] = {"table": entry.table_id, "snapshot": snapshot_id}
+    query = _deletes_of_table(tables)
     if ids is not None:
-        query = query.where(table.c.data_file_id.in_(ids))
-    for row in connection.execute(query.order_by(table.c.delete_file_id)):
+        query, asked = _deletes_of_files(tables), {**asked, "files": ids}
+    for row in connection.execute(query, asked):
         found[row.data_file_id].append(
             DeleteFile(
                 path=join(entry.path, row.path, row.path_is_relative),
@@ -109,6 +119,17 @@ def _load_delete_files(
             )
         )
     return found
+
+
+@prepared
+def _deletes_of_table(tables: CatalogTables) -> Query:
+    table = tables.delete_file
+    return sa.select(table).where(table.c.table_id == TABLE, visible(table)).order_by(table.c.delete_file_id)
+
+
+@prepared
+def _deletes_of_files(tables: CatalogTables) -> Query:
+    return _deletes_of_table(tables).where(tables.delete_file.c.data_file_id.in_(_FILES))
 
 
 def _load_deleted_positions(

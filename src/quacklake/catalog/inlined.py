@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
-from quacklake.catalog.inlined_columns import StoredTable, describe, read_rows
+from quacklake.catalog.inlined_columns import StoredTable, describe, has_rows, read_rows
 from quacklake.catalog.load import load_schema
 from quacklake.catalog.queries import TABLE
 from quacklake.catalog.tables import CatalogTables, prepared
@@ -44,13 +44,16 @@ def load_inlined(
     Raises:
         CatalogError: When a value or a table of inlined rows cannot be read.
     """
-    rows = connection.execute(_registered(tables), {"table": entry.table_id}).all()
+    rows = [
+        (stored, version)
+        for name, version in connection.execute(_registered(tables), {"table": entry.table_id}).all()
+        if has_rows(connection, stored := _describe(connection, tables, backend, entry, name), snapshot_id)
+    ]
     if not rows:
         return ()
     layouts = _Layouts(connection, tables, entry, snapshot_id, _load_versions(connection, tables, entry.table_id))
     found = []
-    for name, version in rows:
-        stored = _describe(connection, tables, backend, entry, name)
+    for stored, version in rows:
         layout = layouts.find(version, stored)
         wanted = tuple(column for column in layout if columns is None or column.id in columns)
         data = read_rows(connection, backend.name, stored, wanted, snapshot_id, str(entry.name))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ import sqlalchemy as sa
 from quacklake.catalog.inlined_types import duckdb_type
 from quacklake.catalog.moment_text import LONG_HOURS, Unreadable, readable_interval
 from quacklake.catalog.nested_text import NestedText
+from quacklake.catalog.tables import SNAPSHOT
 from quacklake.catalog.text_syntax import Mismatch, is_binary
 from quacklake.errors import CatalogError, UnsupportedError
 from quacklake.schema import Column
@@ -59,9 +61,7 @@ class StoredTable:
 
 def describe(connection: sa.Connection, name: str, sql_schema: str | None) -> StoredTable:
     """Ask the database what columns a table has."""
-    table = sa.table(sa.quoted_name(name, True), schema=sql_schema)
-    query: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(table).limit(0)
-    result = connection.execute(query)
+    result = connection.execute(_anything(name, sql_schema))
     cursor: Any = result.cursor
     columns = tuple((each[0], each[1]) for each in cursor.description)
     result.close()
@@ -72,6 +72,28 @@ def describe(connection: sa.Connection, name: str, sql_schema: str | None) -> St
             hint="the catalog is damaged; restore it from a backup",
         )
     return StoredTable(name, sql_schema, columns)
+
+
+def has_rows(connection: sa.Connection, stored: StoredTable, snapshot_id: int) -> bool:
+    """Whether a snapshot shows any rows: most often all of them were flushed, and nothing else need be asked."""
+    _, begin, end = (name for name, _ in stored.columns[:_COUNT])
+    query = _presence(stored.name, stored.sql_schema, begin, end)
+    return connection.execute(query, {"snapshot": snapshot_id}).first() is not None
+
+
+@lru_cache(maxsize=512)
+def _anything(name: str, sql_schema: str | None) -> sa.Select[Any]:
+    table = sa.table(sa.quoted_name(name, True), schema=sql_schema)
+    return sa.select(sa.literal_column("*")).select_from(table).limit(0)
+
+
+@lru_cache(maxsize=512)
+def _presence(name: str, sql_schema: str | None, begin: str, end: str) -> sa.Select[Any]:
+    first: sa.ColumnClause[int] = sa.column(sa.quoted_name(begin, True))
+    last: sa.ColumnClause[int] = sa.column(sa.quoted_name(end, True))
+    table = sa.table(sa.quoted_name(name, True), schema=sql_schema)
+    shown = sa.and_(first <= SNAPSHOT, sa.or_(last.is_(None), last > SNAPSHOT))
+    return sa.select(sa.literal_column("1")).select_from(table).where(shown).limit(1)
 
 
 def read_rows(

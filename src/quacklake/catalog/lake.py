@@ -9,10 +9,12 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.candidates import Settled
 from quacklake.catalog.files import count_files, load_files
+from quacklake.catalog.indexes import is_large
 from quacklake.catalog.inlined import load_inlined
 from quacklake.catalog.legacy import cut_split_files
-from quacklake.catalog.load import At, load_entry, load_options, load_snapshot, load_snapshots, load_view
+from quacklake.catalog.load import At, is_still, load_entry, load_options, load_snapshot, load_snapshots, load_view
 from quacklake.catalog.prune import kept_files
 from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.version import check_writable
@@ -26,7 +28,7 @@ from quacklake.predicates import Predicate, parse_predicate
 T = TypeVar("T")
 
 REMEMBERED = 512
-"""How many tables at a snapshot an open catalog remembers."""
+"""How many tables under a version of the schema an open catalog remembers."""
 
 _WORTH_A_RETRY = ("serialization", "deadlock", "missing_table", "lost")
 _ATTEMPTS = 4
@@ -51,8 +53,8 @@ class TableContents:
 class Catalog:
     """An open catalog.
 
-    Every call asks the database for the newest state. What is remembered is how a table looked at a snapshot,
-    for that never changes; its files do (a merge replaces them), and so do settings.
+    Every call asks the database for the newest state. What is remembered is how a table looked under a version of
+    the schema, for every change of it makes a new version; its files change without one, and so do settings.
     """
 
     backend: Backend
@@ -61,7 +63,8 @@ class Catalog:
     """Where the lake's files are: absolute or a URL, with a slash at the end."""
     version: str
     encrypted: bool = False
-    _known: dict[tuple[Snapshot, str, str], CatalogView] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[tuple[int, str, str], CatalogView] = field(default_factory=dict, repr=False, compare=False)
+    _settled: Settled = field(default_factory=dict, repr=False, compare=False)
 
     def snapshot(self, at: At = None) -> Snapshot:
         """The snapshot of that id or moment; the newest without one."""
@@ -134,7 +137,8 @@ class Catalog:
         asked = None if predicate is None else demand(predicate)
         condition = None
         if asked is not None and asked.test is not None:
-            condition = kept_files(connection, self.tables, entry.table_id, asked.test, self.backend.name)
+            settled = self._settled if is_large(view.snapshot) else None
+            condition = kept_files(connection, self.tables, entry, asked.test, settled)
         files = load_files(connection, self.tables, self.backend, entry, snapshot_id, condition)
         files = cut_split_files(connection, self.tables, entry.table_id, snapshot_id, files)
         total = len(files)
@@ -155,15 +159,17 @@ class Catalog:
         snapshot = load_snapshot(connection, self.tables, at)
         if only is None:
             return load_view(connection, self.tables, snapshot, self.data_path)
-        key = (snapshot, fold(only.namespace), fold(only.table))
+        key = (snapshot.schema_version, fold(only.namespace), fold(only.table))
         known = self._known.get(key)
-        if known is None:
+        if known is not None and (known.snapshot == snapshot or is_still(connection, self.tables, known, snapshot)):
+            known = replace(known, snapshot=snapshot)
+        else:
             known = load_entry(connection, self.tables, snapshot, self.data_path, only)
             if not known.tables and not known.views:
                 return load_view(connection, self.tables, snapshot, self.data_path)
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            self._known[key] = known
+        self._known[key] = known
         return known
 
     def _read(self, work: Callable[[sa.Connection], T]) -> T:

@@ -115,6 +115,18 @@ def load_entry(
     return CatalogView(snapshot, data_path, namespaces, tuple(entries), views)
 
 
+def is_still(connection: sa.Connection, tables: CatalogTables, view: CatalogView, snapshot: Snapshot) -> bool:
+    """Whether the one table of a view is the same at another snapshot with the same version of the schema.
+
+    Two lakes may have the same numbers, when one was put in the place of the other. Their tables have other UUIDs.
+    """
+    if len(view.tables) != 1 or view.tables[0].uuid is None:
+        return False
+    entry = view.tables[0]
+    asked = {"snapshot": snapshot.snapshot_id, "table": entry.table_id}
+    return connection.execute(queries.table_of_id(tables), asked).scalars().all() == [entry.uuid]
+
+
 def load_schema(connection: sa.Connection, tables: CatalogTables, table_id: int, snapshot_id: int) -> Schema:
     """The columns of one table as they were at a snapshot."""
     asked = {"snapshot": snapshot_id, "table": table_id}

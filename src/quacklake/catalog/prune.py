@@ -6,14 +6,21 @@ that is not understood keep it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 from typing import Any as AnyType
 
 import sqlalchemy as sa
 
-from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.candidates import Settled, find_candidates
+from quacklake.catalog.queries import TABLE
+from quacklake.catalog.tables import CatalogTables, prepared
+from quacklake.catalog.view import TableEntry
 from quacklake.plan.partition import partition_value
 from quacklake.plan.prune import All, Any, Domain, Nulls, Range, Test, is_float
+
+if TYPE_CHECKING:
+    from quacklake.catalog.queries import Query
 
 Condition = sa.ColumnElement[bool]
 Text = sa.ColumnElement[AnyType]
@@ -22,10 +29,23 @@ _WHOLE = r"^-?[0-9]{1,18}$"
 _REAL = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
 
 
-def kept_files(connection: sa.Connection, tables: CatalogTables, table_id: int, test: Test, backend: str) -> Condition:
-    """The condition on data files that leaves out those which cannot pass a test."""
-    reader = _Reader(tables, table_id, backend, _load_specs(connection, tables, table_id, test))
-    return sa.not_(reader.dropped(test))
+def kept_files(
+    connection: sa.Connection, tables: CatalogTables, entry: TableEntry, test: Test, settled: Settled | None
+) -> Condition:
+    """The condition on data files that leaves out those which cannot pass a test.
+
+    Args:
+        connection: To the catalog database.
+        tables: Its tables.
+        entry: The table.
+        test: What a file must hold.
+        settled: What is known for good of a lake with many files; None when it has few.
+    """
+    few = None if settled is None else find_candidates(connection, entry, test, settled)
+    specs = _load_specs(connection, tables, entry.table_id, test)
+    reader = _Reader(tables, entry.table_id, connection.dialect.name, specs, few)
+    kept = sa.not_(reader.dropped(test))
+    return kept if few is None else reader.among(tables.data_file.c.data_file_id) & kept
 
 
 def _load_specs(
@@ -34,14 +54,18 @@ def _load_specs(
     """By column, every partition key on it that files may have been written under."""
     if not any(isinstance(leaf, Range) and leaf.equals is not None for leaf in _leaves(test)):
         return {}
-    key = tables.partition_column.c
-    query = sa.select(key.column_id, key.partition_id, key.partition_key_index, key.transform).where(
-        key.table_id == table_id
-    )
     found: dict[int, list[tuple[int, int, str]]] = {}
-    for column_id, *spec in connection.execute(query):
+    for column_id, *spec in connection.execute(_partition_keys(tables), {"table": table_id}):
         found.setdefault(column_id, []).append((spec[0], spec[1], spec[2]))
     return found
+
+
+@prepared
+def _partition_keys(tables: CatalogTables) -> Query:
+    key = tables.partition_column.c
+    return sa.select(key.column_id, key.partition_id, key.partition_key_index, key.transform).where(
+        key.table_id == TABLE
+    )
 
 
 def _leaves(test: Test) -> list[Range | Nulls]:
@@ -52,13 +76,24 @@ def _leaves(test: Test) -> list[Range | Nulls]:
 
 class _Reader:
     def __init__(
-        self, tables: CatalogTables, table_id: int, backend: str, specs: Mapping[int, list[tuple[int, int, str]]]
+        self,
+        tables: CatalogTables,
+        table_id: int,
+        backend: str,
+        specs: Mapping[int, list[tuple[int, int, str]]],
+        few: Sequence[int] | None,
     ) -> None:
         self._tables = tables
         self._table_id = table_id
+        self._backend = backend
         self._number = _NUMBERS[backend]
         self._text = _TEXTS[backend]
         self._specs = specs
+        self._few = None if few is None else sa.bindparam("few", few, sa.BigInteger(), expanding=True)
+
+    def among(self, data_file_id: sa.ColumnElement[int]) -> Condition:
+        """Whether a file is one of the few that have to be looked at; where these are not known, whether it is one."""
+        return data_file_id.is_not(None) if self._few is None else data_file_id.in_(self._few)
 
     def dropped(self, test: Test) -> Condition:
         """Whether a data file is certain to have no row that passes."""
@@ -75,7 +110,7 @@ class _Reader:
     def _in_statistics(self, column_id: int, fails: Condition) -> Condition:
         stats = self._tables.file_column_stats.c
         found = sa.select(stats.data_file_id).where(
-            stats.table_id == self._table_id, stats.column_id == column_id, stats.data_file_id.is_not(None), fails
+            stats.table_id == self._table_id, stats.column_id == column_id, self.among(stats.data_file_id), fails
         )
         return self._tables.data_file.c.data_file_id.in_(found)
 
@@ -96,12 +131,19 @@ class _Reader:
         stats = self._tables.file_column_stats.c
         found: list[Condition] = []
         if test.high is not None:
-            found.append(self._known(test.domain, stats.min_value) > self._literal(test.domain, test.high))
+            found.append(self._bound(test.domain, "min_value") > self._literal(test.domain, test.high))
         if test.low is not None:
-            below = self._known(test.domain, stats.max_value) < self._literal(test.domain, test.low)
+            below = self._bound(test.domain, "max_value") < self._literal(test.domain, test.low)
             # NaN is greater than everything and not counted in the largest value.
             found.append(below & stats.contains_nan.is_(sa.false()) if is_float(test.column) else below)
         return found
+
+    def _bound(self, domain: Domain, name: str) -> Text:
+        prepared, key = self._tables.prepared, (self._backend, domain, name)
+        if key not in prepared:
+            prepared[key] = self._known(domain, self._tables.file_column_stats.c[name])
+        known: Text = prepared[key]
+        return known
 
     def _known(self, domain: Domain, text: Text) -> Text:
         """The bound in a form that compares as the values do; NULL when it is in no such form."""
@@ -149,7 +191,7 @@ class _Reader:
         others = sa.select(values.data_file_id).where(
             values.table_id == self._table_id,
             values.partition_key_index == key_index,
-            values.data_file_id.is_not(None),
+            self.among(values.data_file_id),
             sa.or_(
                 values.partition_value.is_(None),
                 self._text(values.partition_value) != self._text(sa.literal(expected, sa.String())),

@@ -124,6 +124,12 @@ def tables_named(tables: CatalogTables) -> Query:
 
 
 @prepared
+def table_of_id(tables: CatalogTables) -> Query:
+    """The UUID of one table, once for every row of it that a snapshot shows."""
+    return sa.select(tables.table.c.table_uuid).where(tables.table.c.table_id == TABLE, visible(tables.table))
+
+
+@prepared
 def all_views(tables: CatalogTables) -> Query:
     """The views of a snapshot."""
     view = tables.view.c

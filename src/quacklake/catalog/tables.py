@@ -136,7 +136,7 @@ class CatalogTables:
     """The SQL schema that holds the tables; inlined rows live there as well."""
     split_files: sa.Table | None = None
     """Where an old catalog keeps which rows of a merged file each snapshot shows; None where there is no such thing."""
-    prepared: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+    prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
     """Statements on these tables that have been built already."""
 
     def __iter__(self) -> Iterator[sa.Table]:

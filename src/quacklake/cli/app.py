@@ -49,7 +49,15 @@ def set_up(
     ctx.obj = Settings(lake, engine, None if at is None else at.at, json)
 
 
-for command in (listings.tables, listings.show, listings.snapshots, scans.scan, scans.files, scans.explain):
+for command in (
+    listings.tables,
+    listings.show,
+    listings.snapshots,
+    listings.check,
+    scans.scan,
+    scans.files,
+    scans.explain,
+):
     app.command()(command)
 
 

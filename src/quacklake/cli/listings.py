@@ -1,4 +1,4 @@
-"""Commands that say what there is: `tables`, `show` and `snapshots`."""
+"""Commands that say what there is: `tables`, `show`, `snapshots` and `check`."""
 
 from __future__ import annotations
 
@@ -112,3 +112,21 @@ def _word(value: object) -> str:
     if value is None:
         return ""
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def check(ctx: typer.Context, json: JsonOption = False) -> None:
+    """Look the lake over: ids, counters, and whether every file is there. Ends with 1 when something is wrong.
+
+    Example: `quacklake --lake sqlite:///lake.db check`
+    """
+    settings = settings_of(ctx)
+    with working("Looking at every file"), settings.open() as session:
+        found = session.check()
+    if json or settings.json:
+        print_json([{"kind": each.kind, "subject": each.subject, "reason": each.reason} for each in found])
+    elif found:
+        print_table(("kind", "subject", "reason"), [(each.kind, each.subject, each.reason) for each in found])
+    else:
+        say("All is well.")
+    if found:
+        raise typer.Exit(1)

@@ -40,6 +40,8 @@ _ZONES = timedelta(hours=15)
 """A time of day means another point in time in another zone, but never by more than this."""
 _SLACK = 1e-9
 """How much of a number may be lost when the catalog compares it as a float."""
+_FLOAT_SLACK = 1e-6
+"""The same for floats: those that had 32 bits once have texts of no more digits than tell them apart."""
 _NEGATED = {
     "=": "<>",
     "<>": "=",
@@ -163,8 +165,15 @@ def _negate(node: Node, ignored: list[str]) -> Test | None:
 
 
 def _words(node: Call) -> str:
-    names = sorted({str(each) for each in node.args if isinstance(each, Field)})
+    names = sorted({str(each) for each in _fields(node)})
     return f"{node.name} on {', '.join(names)}" if names else node.name
+
+
+def _fields(node: Node) -> Iterator[Field]:
+    if isinstance(node, Field):
+        yield node
+    for part in node.args if isinstance(node, Call) else node.parts if isinstance(node, Junction) else ():
+        yield from _fields(part)
 
 
 def _boolean(field: Field, wanted: bool) -> Test | None:
@@ -267,7 +276,7 @@ def _ends(column: Column, field: Field, value: Value) -> tuple[Scalar, Scalar, o
         case "whole", int() if not isinstance(literal, bool) and abs(literal) < _LARGEST_WHOLE:
             return literal, literal, literal
         case "whole" | "real", int() | float() | Decimal() if not isinstance(literal, bool):
-            return _number_ends(literal)
+            return _number_ends(literal, _FLOAT_SLACK if is_float(column) else _SLACK)
         case "text", str() if value.kind == STRING:
             return literal, literal, literal
         case "date", date() if not isinstance(literal, datetime):
@@ -294,11 +303,11 @@ def _literal(field: Field, value: Value) -> object:
         return None
 
 
-def _number_ends(literal: float | Decimal) -> tuple[Scalar, Scalar, object] | None:
+def _number_ends(literal: float | Decimal, share: float) -> tuple[Scalar, Scalar, object] | None:
     number = float(literal)
     if math.isnan(number) or math.isinf(number):
         return None
-    slack = abs(number) * _SLACK
+    slack = abs(number) * share
     exact = int(literal) if literal == int(literal) else None
     return number - slack, number + slack, exact
 

@@ -71,6 +71,15 @@ class Stores:
             start = max(0, known - length)
             return bytes(store.get_range(key, start=start, end=known))
 
+    def size(self, path: str) -> int:
+        """How many bytes a file has."""
+        if not is_remote(path):
+            with local_errors(path):
+                return Path(local_path(path)).stat().st_size
+        with remote_errors(path):
+            store, key = self.locate(path)
+            return int(store.head(key)["size"])
+
     def locate(self, path: str) -> tuple[ObjectStore, str]:
         """The object store that a URL names and the key in it."""
         from obstore.exceptions import BaseError

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from quacklake.engine.local.adoption import adopt_files
-from quacklake.engine.local.frames import as_reader
+from quacklake.engine.local.few_rows import MOST, direct_write
+from quacklake.engine.local.frames import as_reader, as_table
 from quacklake.engine.local.merging import merge
-from quacklake.engine.local.workbench import ADDRESSES, ROW_ID, Workbench, count_rows
+from quacklake.engine.local.workbench import ADDRESSES, ROW_ID, Workbench, count_rows, peel
 from quacklake.plan.merge import MergePlan
 from quacklake.plan.results import join_results
 from quacklake.plan.scan import ScanPlan
@@ -30,9 +31,15 @@ class LocalWriter:
 
     def append(self, data: Any) -> WriteResult:
         """The rows of a frame as new rows."""
-        reader = as_reader(data)
+        plan, head, rest = self._bench.plan, as_table(data), None
+        with self._bench.explained():
+            if head is None:
+                head, rest = peel(as_reader(data), max(plan.inline_limit, MOST))
+            done = direct_write(plan, head, self._stores) if rest is None else None
+        if done is not None:
+            return done
         with self._bench.cursor() as cursor:
-            return self._bench.insert_stream(cursor, reader)
+            return self._bench.insert_stream(cursor, head, rest)
 
     def add_files(self, paths: Sequence[str], *, allow_missing: bool, ignore_extra: bool) -> WriteResult:
         """The rows of files from elsewhere, which become the table's where they are."""

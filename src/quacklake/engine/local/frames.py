@@ -43,6 +43,15 @@ def as_reader(data: Any) -> pa.RecordBatchReader:
     )
 
 
+def as_table(data: Any) -> pa.Table | None:
+    """The rows of an Arrow table that DuckDB reads as they are: several threads read a table, but only one a stream."""
+    return data if isinstance(data, pa.Table) and _is_exact(data.schema) else None
+
+
+def _is_exact(schema: pa.Schema) -> bool:
+    return not any(pa.types.is_nested(field.type) or _readable(field.type) != field.type for field in schema)
+
+
 def _exact(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
     """The stream without what DuckDB would read with a silent loss, or not at all."""
     target = pa.schema([field.with_type(_readable(field.type)) for field in reader.schema])
@@ -73,5 +82,8 @@ def _readable(given: pa.DataType) -> pa.DataType:
     if isinstance(given, pa.LargeListType):
         return pa.large_list(given.value_field.with_type(_readable(given.value_type)))
     if isinstance(given, pa.MapType):
-        return pa.map_(_readable(given.key_type), given.item_field.with_type(_readable(given.item_type)))
+        # A field is as good as a type here, though the signature does not say so.
+        map_type: Any = pa.map_
+        found: pa.DataType = map_type(_readable(given.key_type), given.item_field.with_type(_readable(given.item_type)))
+        return found
     return given

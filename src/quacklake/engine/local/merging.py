@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import duckdb
 
-from quacklake.engine.local.frames import as_reader
+from quacklake.engine.local.frames import as_reader, as_table
 from quacklake.engine.local.query import ADDRESS
 from quacklake.engine.local.types import duckdb_type
 from quacklake.engine.local.workbench import ADDRESSES, ROW_ID, Workbench, count_rows, default_sql
 from quacklake.errors import MergeCardinalityError
-from quacklake.names import quote
+from quacklake.names import fold, quote
 from quacklake.plan.merge import BoundClause, MergePlan
 from quacklake.plan.results import join_results
 from quacklake.plan.scan import ScanPlan
 from quacklake.plan.write import WriteResult
+from quacklake.predicates.tree import Field
 
 
 def merge(bench: Workbench, scan: ScanPlan, source: Any, plan: MergePlan) -> WriteResult:
@@ -41,19 +43,44 @@ def merge(bench: Workbench, scan: ScanPlan, source: Any, plan: MergePlan) -> Wri
 
 
 def _load_source(bench: Workbench, cursor: duckdb.DuckDBPyConnection, source: Any) -> None:
-    cursor.register("_quacklake_source", as_reader(source))
-    cursor.execute(
-        "CREATE TEMP TABLE _source AS SELECT *, row_number() OVER () AS _quacklake_source_id FROM _quacklake_source"
-    )
+    """Keep the source, with a number for every row of it."""
+    rows = as_table(source)
+    given = rows if rows is not None else as_reader(source)
+    cursor.register("_quacklake_source", given)
+    if any(fold(name) == "rowid" for name in given.schema.names):
+        number = "row_number() OVER () AS _quacklake_source_id"
+        cursor.execute(f"CREATE TEMP TABLE _source AS SELECT *, {number} FROM _quacklake_source")
+    else:
+        # DuckDB numbers the rows of its tables by itself.
+        cursor.execute("CREATE TEMP TABLE _source_rows AS FROM _quacklake_source")
+        cursor.execute("CREATE TEMP VIEW _source AS SELECT *, rowid AS _quacklake_source_id FROM _source_rows")
     cursor.unregister("_quacklake_source")
 
 
 def _pair(bench: Workbench, cursor: duckdb.DuckDBPyConnection, rows: str, merge: MergePlan) -> None:
     """Every pair of rows that match, with the number of the clause that acts on it."""
+    clauses = merge.of("matched")
+    is_used = any(_looks_at_table(bench, clause) for clause in clauses)
+    kept = "t.*" if is_used else f"{_prefixed(ADDRESS)}, t.{ROW_ID}"
     cursor.execute(
-        f"CREATE TEMP TABLE _pairs AS SELECT t.*, s._quacklake_source_id, {_acting(merge.of('matched'))} AS _action "
+        f"CREATE TEMP TABLE _pairs AS SELECT {kept}, s._quacklake_source_id, {_acting(clauses)} AS _action "
         f"FROM ({rows}) AS t JOIN _source AS s ON {merge.on.sql('duckdb')}"
     )
+
+
+def _looks_at_table(bench: Workbench, clause: BoundClause) -> bool:
+    """Whether new values depend on old ones."""
+    if clause.action != "update":
+        return False
+    values = dict(clause.values)
+    return any(name not in values for name in bench.plan.schema.names) or any(
+        '"t".' in each.sql("duckdb") for each in values.values()
+    )
+
+
+def _is_plain(clause: BoundClause, select: str) -> bool:
+    """Whether values are columns as they are: to look at them again gives the same, and can raise nothing."""
+    return all(isinstance(each.tree, Field) for _, each in clause.values) and not re.search(r"CAST\(|error\(", select)
 
 
 def _check_cardinality(bench: Workbench, cursor: duckdb.DuckDBPyConnection) -> None:
@@ -75,7 +102,6 @@ def _act_on_matches(
     joined = "_pairs AS t JOIN _source AS s ON s._quacklake_source_id = t._quacklake_source_id"
     schema = ", ".join(f"{quote(column.name)} {duckdb_type(column.type)}" for column in bench.plan.schema)
     addresses = ", ".join(f"{name} BIGINT" for name in ADDRESS)
-    cursor.execute(f"CREATE TEMP TABLE _changed ({ROW_ID} BIGINT, {schema})")
     cursor.execute(f"CREATE TEMP TABLE _gone ({addresses})")
     acts = [(clause, joined, index) for index, clause in enumerate(merge.of("matched"))]
     by_source = merge.of("not_matched_by_source")
@@ -87,11 +113,19 @@ def _act_on_matches(
             f"AND p._quacklake_layout IS NOT DISTINCT FROM t._quacklake_layout)"
         )
         acts += [(clause, "_unmatched AS t", index) for index, clause in enumerate(by_source)]
+    selects = []
     for clause, source, index in acts:
-        cursor.execute(f"INSERT INTO _gone SELECT {_prefixed(ADDRESS)} FROM {source} WHERE _action = {index}")
+        addressed = source.partition(" JOIN ")[0]
+        cursor.execute(f"INSERT INTO _gone SELECT {_prefixed(ADDRESS)} FROM {addressed} WHERE _action = {index}")
         if clause.action == "update":
             new = bench.assign(cursor, source, dict(clause.values), {})
-            cursor.execute(f"INSERT INTO _changed SELECT t.{ROW_ID}, {new} FROM {source} WHERE _action = {index}")
+            selects.append((clause, f"SELECT t.{ROW_ID}, {new} FROM {source} WHERE _action = {index}"))
+    if len(selects) == 1 and _is_plain(*selects[0]):
+        cursor.execute(f"CREATE TEMP VIEW _changed AS {selects[0][1]}")
+    else:
+        cursor.execute(f"CREATE TEMP TABLE _changed ({ROW_ID} BIGINT, {schema})")
+        for _, select in selects:
+            cursor.execute(f"INSERT INTO _changed {select}")
     changed = count_rows(cursor, "_changed")
     return changed, count_rows(cursor, "_gone") - changed
 
@@ -101,16 +135,19 @@ def _new_rows(bench: Workbench, cursor: duckdb.DuckDBPyConnection, merge: MergeP
     clauses = merge.of("not_matched")
     if not clauses:
         return None
+    # What is looked at once need not be kept.
+    kind = "VIEW" if len(clauses) == 1 else "TABLE"
     cursor.execute(
-        f"CREATE TEMP TABLE _unpaired AS SELECT s.*, {_acting(clauses)} AS _action FROM _source AS s "
-        "WHERE _quacklake_source_id NOT IN (SELECT _quacklake_source_id FROM _pairs)"
+        f"CREATE TEMP {kind} _unpaired AS SELECT s.*, {_acting(clauses)} AS _action FROM _source AS s "
+        "ANTI JOIN _pairs AS p ON p._quacklake_source_id = s._quacklake_source_id"
     )
     selects = []
     for index, clause in enumerate(clauses):
         defaults = {column.name: default_sql(column) for column in bench.plan.schema}
         new = bench.assign(cursor, "_unpaired AS s", dict(clause.values), defaults)
         selects.append(f"SELECT {new} FROM _unpaired AS s WHERE _action = {index}")
-    cursor.execute(f"CREATE TEMP TABLE _inserted AS {' UNION ALL '.join(selects)}")
+    kind = "VIEW" if len(clauses) == 1 and _is_plain(clauses[0], selects[0]) else "TABLE"
+    cursor.execute(f"CREATE TEMP {kind} _inserted AS {' UNION ALL '.join(selects)}")
     return "_inserted"
 
 

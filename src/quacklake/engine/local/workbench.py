@@ -19,8 +19,8 @@ from quacklake.engine.local.query import ADDRESS, Query, build_rows
 from quacklake.engine.local.removal import remove_rows
 from quacklake.engine.local.types import duckdb_type
 from quacklake.engine.local.writer import ROW_ID_COLUMN, key_name, transformed, write_files
-from quacklake.errors import InvalidInputError, QuacklakeError, StorageError
-from quacklake.names import quote
+from quacklake.errors import InvalidInputError, QuacklakeError, StorageError, UnsupportedError
+from quacklake.names import fold, quote
 from quacklake.plan.results import join_results
 from quacklake.plan.scan import ScanPlan
 from quacklake.plan.write import InlinedInsert, WritePlan, WriteResult, WrittenFile
@@ -38,6 +38,12 @@ class Workbench:
     """Reads rows to be changed, shapes new ones and writes both down; nothing of it is true until it is committed."""
 
     def __init__(self, plan: WritePlan, stores: Stores) -> None:
+        taken = next((name for name in plan.schema.names if fold(name).startswith("_quacklake_")), None)
+        if taken is not None:
+            raise UnsupportedError(
+                f"{plan.table} has a column {taken!r}, a name that is needed while rows are changed",
+                hint=f"table.rename_column({taken!r}, …)",
+            )
         self.plan = plan
         self._stores = stores
 
@@ -60,19 +66,18 @@ class Workbench:
 
     # --- rows that are new -------------------------------------------------------------------------------
 
-    def insert_stream(self, cursor: duckdb.DuckDBPyConnection, reader: pa.RecordBatchReader) -> WriteResult:
-        """Incoming rows as new rows, in bounded memory."""
-        query = self._conformed(reader.schema, "_quacklake_data")
-        head, rest = _peel(reader, self.plan.inline_limit)
-        if rest is None:
-            if not head.num_rows:
-                cursor.register("_quacklake_data", head)
-                cursor.execute(f"SELECT * FROM ({query}) LIMIT 0")
-                return WriteResult()
-            cursor.register("_quacklake_data", head)
+    def insert_stream(
+        self, cursor: duckdb.DuckDBPyConnection, head: pa.Table, rest: pa.RecordBatchReader | None
+    ) -> WriteResult:
+        """Incoming rows as new rows: a table, or a stream in bounded memory."""
+        query = self._conformed(head.schema if rest is None else rest.schema, "_quacklake_data")
+        cursor.register("_quacklake_data", head if rest is None else rest)
+        if rest is None and not head.num_rows:
+            cursor.execute(f"SELECT * FROM ({query}) LIMIT 0")
+            return WriteResult()
+        if rest is None and head.num_rows <= self.plan.inline_limit:
             self.materialise(cursor, "_new", query, "*")
             return self.insert_table(cursor, "_new")
-        cursor.register("_quacklake_data", rest)
         files = write_files(cursor, self.plan, query, self._stores)
         return WriteResult(files=files, rows_inserted=sum(file.record_count for file in files))
 
@@ -167,15 +172,20 @@ class Workbench:
     def cursor(self, scan: ScanPlan | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection of its own for one change; what goes wrong in it becomes our errors."""
         paths = [] if scan is None else [file.path for file in scan.files]
-        with self._stores.cursor(*paths) as cursor:
-            try:
-                yield cursor
-            except QuacklakeError:
-                raise
-            except (duckdb.Error, pa.ArrowException) as error:
-                raise _explain(self.plan, error) from error
-            except OSError as error:
-                raise StorageError(f"cannot write to {self.plan.path}: {error.strerror or error}") from error
+        with self._stores.cursor(*paths) as cursor, self.explained():
+            yield cursor
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Let errors of DuckDB, of Arrow and of the disk out as our own."""
+        try:
+            yield
+        except QuacklakeError:
+            raise
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise _explain(self.plan, error) from error
+        except OSError as error:
+            raise StorageError(f"cannot write to {self.plan.path}: {error.strerror or error}") from error
 
 
 def default_sql(column: Column) -> str:
@@ -214,7 +224,7 @@ def count_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> int:
     return 0 if row is None else int(row[0])
 
 
-def _peel(reader: pa.RecordBatchReader, limit: int) -> tuple[pa.Table, pa.RecordBatchReader | None]:
+def peel(reader: pa.RecordBatchReader, limit: int) -> tuple[pa.Table, pa.RecordBatchReader | None]:
     """The rows as a table when there are at most `limit`, or else the whole stream again."""
     head: list[pa.RecordBatch] = []
     rows = 0
