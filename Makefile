@@ -18,7 +18,7 @@ SPREAD := -n $(WORKERS) --dist loadfile
 SYSTEM_STAMP := $(VENV)/.system-$(shell cat tools/setup_system.sh | sha256sum | cut -c1-16)
 PYTHON_STAMP := $(VENV)/.python-$(shell cat pyproject.toml constraints.txt tools/setup_python.sh | sha256sum | cut -c1-16)
 
-.PHONY: help setup demo test everything quick bench lint types shape format clean distclean
+.PHONY: help setup demo test quick bench lint types shape format clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,23 +35,12 @@ $(PYTHON_STAMP):
 demo: setup ## Make a small lake and query it on Spark
 	@$(BIN)/python examples/demo.py
 
-# What holds today. `make everything` adds the suites that still have failures to be mended.
-HOLDS := tests/catalog/test_inlined_write.py tests/catalog/test_nested_text.py tests/catalog/test_open.py \
-	tests/catalog/test_transactions.py tests/catalog/test_url.py tests/commit/test_conflicts.py \
-	tests/corpus/test_corpus.py tests/dml/test_verbs.py tests/engine/local/test_conform.py tests/test_ddl_bad_input.py \
-	tests/test_ddl_types.py
-HOLDS_ON_SPARK := tests/engine/spark/test_files.py tests/engine/spark/test_plans.py tests/engine/spark/test_writing.py
-
-test: setup ## Style, types, shape and the tests that hold. Stops at the first stage that fails
+test: setup ## Style, types, shape and every test, the slow ones last. Stops at the first stage that fails
 	@$(MAKE) lint
 	@$(MAKE) types
 	@$(MAKE) shape
-	@echo "== tests, first stage" && $(PYTEST) $(SPREAD) -m "not slow and not spark" $(HOLDS)
-	@echo "== tests, second stage: Spark" && $(PYTEST) $(HOLDS_ON_SPARK)
-
-everything: setup ## All tests there are, those that are not mended yet among them
-	@$(PYTEST) $(SPREAD) --ignore=tests/shape -m "not slow"
-	@$(PYTEST) $(SPREAD) --ignore=tests/shape -m slow
+	@echo "== tests, first stage" && $(PYTEST) $(SPREAD) --ignore=tests/shape -m "not slow"
+	@echo "== tests, second stage: the slow ones" && $(PYTEST) $(SPREAD) --ignore=tests/shape -m slow
 
 quick: setup ## The inner loop: tests without Spark, database servers and the slow ones
 	@$(PYTEST) $(SPREAD) -m "not slow and not spark and not server"

@@ -1,4 +1,4 @@
-"""A tour: a lake that DuckDB makes is queried on Spark, now and as it was before.
+"""A tour: a lake is made, loaded, corrected and evolved on Spark, read as it was before, and shared with DuckDB.
 
 Run it with `make demo`. Everything happens in a temporary folder and is gone afterwards.
 """
@@ -19,7 +19,6 @@ import duckdb
 import duckdb_extensions
 from rich.console import Console
 from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.table import Table
 
 import quacklake as ql
@@ -29,24 +28,9 @@ if TYPE_CHECKING:
 
 CONSOLE = Console(highlight=False)
 
-LIFE = """\
-CREATE TABLE sightings (
-    id BIGINT, pond VARCHAR, species VARCHAR, seen DATE, grams DECIMAL(8, 1));
-ALTER TABLE sightings SET PARTITIONED BY (pond);
-INSERT INTO sightings
-    SELECT i, ['north', 'south', 'west'][1 + i % 3],
-           ['mallard', 'teal', 'wigeon', 'smew'][1 + i % 4],
-           DATE '2026-01-01' + (i % 90)::INT, 400 + i % 700
-    FROM range(30000) t(i);
-DELETE FROM sightings WHERE species = 'smew' AND pond = 'west';
-ALTER TABLE sightings RENAME COLUMN grams TO weight;
-ALTER TABLE sightings ADD COLUMN observer VARCHAR DEFAULT 'nobody';
-INSERT INTO sightings
-    VALUES (30000, 'north', 'smew', DATE '2026-04-01', 655.5, 'Ada');"""
-"""What happens to the lake, one statement and one snapshot at a time."""
-
-FIRST, LAST = 3, 7
-"""The snapshots right after the big insert and after everything."""
+PONDS, SPECIES = ("north", "south", "west"), ("mallard", "teal", "wigeon", "smew")
+LOADED = 2
+"""The snapshot right after the first load."""
 
 
 def main() -> int:
@@ -56,28 +40,11 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory(prefix="quacklake-demo-") as name:
         folder = Path(name)
-        make_lake(folder)
-        with start_spark(folder) as spark, open_lake(folder, spark) as session:
-            for step in (show_table, query, travel, explain):
+        with start_spark(folder) as spark, make_lake(folder, spark) as session:
+            for step in (load, correct, evolve, query, travel, explain):
                 step(session)
+        share(folder)
     return 0
-
-
-def make_lake(folder: Path) -> None:
-    """Let DuckDB make a lake: a SQLite file for the catalog, Parquet files for the rows."""
-    say("DuckDB makes a lake", "its ducklake extension, a SQLite catalog, seven statements")
-    with duckdb.connect(config={"extension_directory": str(folder / "extensions")}) as con:
-        for extension in ("ducklake", "sqlite"):
-            duckdb_extensions.import_extension(extension, con=con)
-            con.execute(f"LOAD {extension}")
-        con.execute(
-            f"ATTACH 'ducklake:sqlite:{folder / 'lake.db'}' AS lake"
-            f" (DATA_PATH '{folder / 'data'}/', DATA_INLINING_ROW_LIMIT 10)"
-        )
-        con.execute("USE lake")
-        for statement in LIFE.split(";\n"):
-            con.execute(statement).fetchall()
-    CONSOLE.print(Padding(Syntax(LIFE, "sql", background_color="default"), (0, 2)))
 
 
 @contextlib.contextmanager
@@ -88,6 +55,7 @@ def start_spark(folder: Path) -> Iterator[SparkSession]:
     say("Spark starts", "local mode, two threads")
     started = time.perf_counter()
     log = folder / "spark.log"
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's tasks run this Python, with its packages.
     try:
         with stderr_to(log):
             spark = (
@@ -111,27 +79,80 @@ def start_spark(folder: Path) -> Iterator[SparkSession]:
         spark.stop()
 
 
-def open_lake(folder: Path, spark: SparkSession) -> ql.Session:
-    """Open the lake with Quacklake."""
-    say("Quacklake opens it", 'ql.connect("sqlite:///lake.db", engine="spark")')
-    return ql.connect(f"sqlite:///{folder / 'lake.db'}", engine="spark", spark=spark, read_only=True)
+def make_lake(folder: Path, spark: SparkSession) -> ql.Session:
+    """A lake: a SQLite file for the catalog, a folder for Parquet files."""
+    say("Quacklake makes a lake", 'ql.connect("sqlite:///lake.db", "data/")')
+    return ql.connect(f"sqlite:///{folder / 'lake.db'}", f"{folder / 'data'}/", engine="spark", spark=spark)
 
 
-def show_table(session: ql.Session) -> None:
-    """What is in the lake."""
-    for name in session.tables():
-        table = session.table(name)
-        CONSOLE.print(f"  {name}, partitioned by {', '.join(table.partition_by)}")
-        columns = Table(box=None, padding=(0, 3, 0, 0))
-        for head in ("column", "type"):
-            columns.add_column(head, style="cyan" if head == "column" else "")
-        for column in table.schema:
-            columns.add_row(column.name, str(column.type))
-        CONSOLE.print(Padding(columns, (0, 4)))
+def load(session: ql.Session) -> None:
+    """A table with partitions, and a DataFrame in it."""
+    say("A table is made and loaded", "session.create_table(…), table.append(DataFrame)")
+    table = session.create_table(
+        "sightings",
+        "id BIGINT NOT NULL, pond STRING, species STRING, seen DATE, grams DECIMAL(8, 1)",
+        partition_by=["pond"],
+    )
+    frame = session.spark.range(30_000).selectExpr(
+        "id",
+        f"element_at(array{PONDS}, cast(1 + id % 3 AS INT)) AS pond",
+        f"element_at(array{SPECIES}, cast(1 + id % 4 AS INT)) AS species",
+        "date_add(DATE '2026-01-01', cast(id % 90 AS INT)) AS seen",
+        "cast(400 + id % 700 AS DECIMAL(8, 1)) AS grams",
+    )
+    with timed():
+        report(table.append(frame))
+
+
+def correct(session: ql.Session) -> None:
+    """Late news are merged in: some rows change, some go, some are new."""
+    say("It is corrected", "table.merge(DataFrame, on='id', when=[…])")
+    news = session.spark.range(29_000, 31_000).selectExpr(
+        "id",
+        "'north' AS pond",
+        "'smew' AS species",
+        "DATE '2026-04-01' AS seen",
+        "cast(655.5 AS DECIMAL(8, 1)) AS grams",
+        "id % 10 = 0 AS is_hoax",
+    )
+    with timed():
+        done = session.table("sightings").merge(
+            news,
+            on="id",
+            when=[
+                ql.when_matched(delete=True, where="s.is_hoax"),
+                ql.when_matched(update={"grams": "s.grams"}),
+                ql.when_not_matched(
+                    insert={name: f"s.{name}" for name in ("id", "pond", "species", "seen", "grams")},
+                    where="NOT s.is_hoax",
+                ),
+            ],
+        )
+        report(done)
+
+
+def evolve(session: ql.Session) -> None:
+    """Several changes in one snapshot: a column gets another name, another is new, old rows get a value."""
+    say("It evolves", "with session.transaction(message='…') as tx: …")
+    with timed():
+        with session.transaction(message="name the observers", author="demo") as tx:
+            table = tx.table("sightings")
+            table.rename_column("grams", "weight")
+            table.add_column("observer", "STRING", default="nobody")
+            tx.table("sightings").update({"observer": "'Ada'"}, where="pond = 'west' AND species = 'smew'")
+        report(tx.done)
+
+
+def report(done: ql.Commit) -> None:
+    """What a write did."""
+    CONSOLE.print(
+        f"  snapshot {done.snapshot_id}: {done.rows_inserted:,} inserted, {done.rows_updated:,} updated,"
+        f" {done.rows_deleted:,} deleted, {done.files_added} files written"
+    )
 
 
 def query(session: ql.Session) -> None:
-    """A query on Spark: the deleted rows are gone, the renamed and the added column are there."""
+    """A query on Spark over everything that happened."""
     say("A query, run by Spark", "session.table('sightings').to_spark().groupBy('species')…")
     with timed():
         print_frame(summarise(session.table("sightings").to_spark(), "weight"))
@@ -139,11 +160,11 @@ def query(session: ql.Session) -> None:
 
 def travel(session: ql.Session) -> None:
     """The same table at two snapshots."""
-    say("Two snapshots", "every statement above was a commit, and each can still be read")
+    say("Back in time", "every commit can still be read")
     for snapshot in session.snapshots():
-        mark = "[bold]>[/bold]" if snapshot.snapshot_id in (FIRST, LAST) else " "
-        CONSOLE.print(f"  {mark} {snapshot.snapshot_id}  [dim]{snapshot.time:%H:%M:%S}[/dim]  {snapshot.changes}")
-    for at, weight in ((FIRST, "grams"), (LAST, "weight")):
+        words = f"  [dim]{snapshot.message}[/dim]" if snapshot.message else ""
+        CONSOLE.print(f"    {snapshot.snapshot_id}  [dim]{snapshot.time:%H:%M:%S}[/dim]  {snapshot.changes}{words}")
+    for at, weight in ((LOADED, "grams"), (session.current_snapshot, "weight")):
         table = session.table("sightings", at=at)
         with timed(f"at={at}: {table.scan().count():,} rows, columns {', '.join(table.schema.names)}"):
             smews = table.scan(where="species = 'smew'").to_spark()
@@ -156,6 +177,21 @@ def explain(session: ql.Session) -> None:
     scan = session.table("sightings").scan(columns=["id", "weight"], where="pond = 'north' AND id >= 29000")
     CONSOLE.print(Padding(scan.explain(), (0, 2)), markup=False)
     CONSOLE.print(f"  {scan.count():,} rows")
+
+
+def share(folder: Path) -> None:
+    """DuckDB reads the same lake with its own extension."""
+    say("DuckDB reads the same lake", "ATTACH 'ducklake:sqlite:lake.db'")
+    with duckdb.connect(config={"extension_directory": str(folder / "extensions")}) as con:
+        for extension in ("ducklake", "sqlite"):
+            duckdb_extensions.import_extension(extension, con=con)
+            con.execute(f"LOAD {extension}")
+        con.execute(f"ATTACH 'ducklake:sqlite:{folder / 'lake.db'}' AS lake")
+        rows = con.execute(
+            "SELECT observer, count(*), round(avg(weight), 1) FROM lake.sightings GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+    for row in rows:
+        CONSOLE.print("    " + "   ".join(str(value) for value in row))
 
 
 def summarise(frame: DataFrame, weight: str) -> DataFrame:

@@ -77,7 +77,8 @@ class Lives:
 
 def live_at_random(seed: int, place: Place, steps: int) -> Lived:
     """Live a random life; what DuckDB refuses is left out of it."""
-    refused, counts = 0, {}
+    refused = 0
+    counts: dict[tuple[str, int], int] = {}
     with attached(place) as con:
         life = RandomLife(seed)
         for _ in range(steps):
