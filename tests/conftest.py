@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,6 +17,8 @@ from tests.servers import Server, find_mariadb, find_postgresql, running_mariadb
 
 Duck = Callable[..., AbstractContextManager[duckdb.DuckDBPyConnection]]
 
+# Whichever test starts Spark first: its tasks run this Python, with its packages.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 # Two workers on two cores: how long anything takes says nothing here.
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")

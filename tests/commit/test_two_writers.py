@@ -38,6 +38,7 @@ class Player:
         self.added: dict[str, Rows] = {}
         self.changed: dict[str, dict[int, int | None]] = {}
         """Of rows that others see: the new value, or None when it is gone."""
+        self.only_appends = True
 
     def begin(self, lake: dict[str, Rows]) -> None:
         self.tx = self.session.transaction()
@@ -45,6 +46,7 @@ class Player:
         self.began, self.sees = ({name: dict(rows) for name, rows in lake.items()} for _ in range(2))
         self.added = {name: {} for name in TABLES}
         self.changed = {name: {} for name in TABLES}
+        self.only_appends = True
 
     def set(self, table: str, key: int, value: int | None) -> None:
         if key in self.added[table]:
@@ -100,6 +102,7 @@ class TwoWriters(RuleBasedStateMachine):
         player = self.players[who]
         if player.tx is None or not player.sees[table]:
             return
+        player.only_appends = False
         keys = sorted(player.sees[table])
         chosen = keys[seed % len(keys)] if seed % 3 else keys[0]
         hit = [key for key in keys if key <= chosen] if seed % 5 == 0 else [chosen]
@@ -117,11 +120,10 @@ class TwoWriters(RuleBasedStateMachine):
         if player.tx is None:
             return
         tx, player.tx = player.tx, None
-        only_appends = not any(player.changed.values())
         try:
             tx.commit()
         except ql.ConflictError:
-            assert not only_appends, "appends commute"
+            assert not player.only_appends, "appends commute"
             return
         for table in TABLES:
             for key, value in player.changed[table].items():

@@ -26,9 +26,11 @@ class Lived:
     answers: tuple[Answer, ...]
     refused: int = 0
     """How many statements of a random life DuckDB did not take."""
-    forgotten: Mapping[tuple[str, int], int] = field(default_factory=dict)
-    """How many rows a table had at a snapshot when it was new, where DuckDB says otherwise later. That happens when it
-    flushes inlined deletes of a file that has got a delete file since: it then reads the file once for each."""
+    forgotten: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    """How many rows a table had at a snapshot when it was new, and how many DuckDB reads later, where it contradicts
+    itself. It does when it flushes inlined deletes of a file that has got a delete file since, for it then reads the
+    file once for each; and when a Puffin file takes the place of an older delete file, for that one is forgotten, by
+    the catalog too."""
 
     @property
     def newest(self) -> tuple[Answer, ...]:
@@ -88,7 +90,7 @@ def live_at_random(seed: int, place: Place, steps: int) -> Lived:
             counts |= _count(con)
         found = answers(con, probes=PROBES)
     forgotten = {
-        (each.name, each.snapshot_id): counts[each.name, each.snapshot_id]
+        (each.name, each.snapshot_id): (counts[each.name, each.snapshot_id], each.rows.total())
         for each in found
         if each.error is None and counts.get((each.name, each.snapshot_id), each.rows.total()) != each.rows.total()
     }

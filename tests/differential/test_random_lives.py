@@ -31,8 +31,8 @@ def test_every_snapshot_of_a_random_life_reads_as_duckdb_reads_it(seed: int, tmp
     with ql.connect(lived.place.url, engine="local", read_only=True) as session:
         assert faults(session, "local", lived.answers, only_rows=True) == []
         assert faults(session, "local", lived.midlife + lived.newest) == []
-        remembered = {key: session.table(key[0], at=key[1]).count() for key in lived.forgotten}
-        assert remembered == lived.forgotten
+        for (name, snapshot_id), counts in lived.forgotten.items():
+            assert session.table(name, at=snapshot_id).count() in counts
 
 
 @pytest.mark.slow

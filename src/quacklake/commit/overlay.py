@@ -195,8 +195,10 @@ def _live_inlined(found: TableContents, writes: TableWrites) -> list[InlinedRows
 
 
 def _without_rows(data: pa.Table, gone: set[int]) -> pa.Table:
+    import pyarrow as pa
+
     row_ids = data.column("row_id").to_pylist()
-    return data.take([index for index, row_id in enumerate(row_ids) if row_id not in gone])
+    return data.filter(pa.array([row_id not in gone for row_id in row_ids], pa.bool_()))
 
 
 def _own_inlined(writes: TableWrites, entry: TableEntry, base: int) -> list[InlinedRows]:

@@ -162,8 +162,11 @@ class TableWrites:
 
 
 def _without(insert: InlinedInsert, ids: tuple[int, ...], gone: set[int]) -> tuple[InlinedInsert, tuple[int, ...]]:
-    left = [index for index, id_ in enumerate(ids) if id_ not in gone]
+    left = tuple(id_ for id_ in ids if id_ not in gone)
     if len(left) == len(ids):
         return insert, ids
+    import pyarrow as pa
+
+    kept = insert.data.filter(pa.array([id_ not in gone for id_ in ids], pa.bool_()))
     # Statistics of more rows than there are still hold: they are wider than need be.
-    return replace(insert, data=insert.data.take(left), row_ids=None), tuple(ids[index] for index in left)
+    return replace(insert, data=kept, row_ids=None), left
