@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.backends.sqlite import SqliteBackend
 from quacklake.catalog.bounds import FORM, KEY, WIDTH
 from quacklake.catalog.view import Snapshot
 from quacklake.errors import QuacklakeError
@@ -61,11 +62,11 @@ _KNOWN = {
 }
 # Nobody waits for indexes: who would have to does without.
 _IMPATIENCE = {
-    "sqlite": ("PRAGMA busy_timeout = 50",),
+    "sqlite": (),
     "postgresql": ("SET LOCAL lock_timeout = '200ms'",),
     "mysql": ("SET SESSION lock_wait_timeout = 1",),
 }
-_PATIENCE = {"sqlite": "PRAGMA busy_timeout = 30000", "mysql": "SET SESSION lock_wait_timeout = DEFAULT"}
+_PATIENCE = {"mysql": "SET SESSION lock_wait_timeout = DEFAULT"}
 
 
 def is_large(snapshot: Snapshot) -> bool:
@@ -81,7 +82,9 @@ def ensure_indexes(backend: Backend) -> None:
         with backend.read() as connection:
             known = _load_known(connection, backend)
         if missing := [name for name in wanted_indexes(backend.name) if name not in known]:
-            with backend.write() as connection:
+            # SQLite waits before a transaction begins, the servers when a statement does.
+            opened = backend.hurry() if isinstance(backend, SqliteBackend) else backend.write()
+            with opened as connection:
                 _create(connection, backend, missing)
     except (sa.exc.SQLAlchemyError, QuacklakeError):
         # Another process makes them at this moment, or writes, or the database forbids it.

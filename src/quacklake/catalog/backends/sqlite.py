@@ -19,6 +19,7 @@ from quacklake.errors import CatalogError, QuacklakeError
 
 BUSY_TIMEOUT_SECONDS = 30.0
 """DuckDB holds its read lock until a result is fetched to the end, so waiting is normal."""
+HURRY_SECONDS = 0.05
 
 _HAS_TABLE = sa.text("SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = :name")
 _COLUMNS = sa.text(
@@ -37,8 +38,8 @@ class SqliteBackend:
     def __init__(self, path: Path, *, create: bool) -> None:
         self.path = path
         self.display = f"sqlite:///{path}"
-        address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-        self._engine = _engine(address)
+        self._address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+        self._engine = _engine(self._address, BUSY_TIMEOUT_SECONDS)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -52,9 +53,19 @@ class SqliteBackend:
             yield connection
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sa.Connection]:
+    def hurry(self) -> Iterator[sa.Connection]:
+        """A connection as `write` gives it, but one that waits for nobody."""
+        engine = _engine(self._address, HURRY_SECONDS)
+        try:
+            with self._transaction("BEGIN IMMEDIATE", engine) as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
+    @contextmanager
+    def _transaction(self, begin: str, engine: Engine | None = None) -> Iterator[sa.Connection]:
         with translated(self):
-            connection = self._engine.connect()
+            connection = (engine or self._engine).connect()
         with connection:
             driver = connection.connection.driver_connection
             assert isinstance(driver, sqlite3.Connection)
@@ -119,11 +130,9 @@ class SqliteBackend:
         self._engine.dispose()
 
 
-def _engine(address: str) -> Engine:
+def _engine(address: str, patience: float) -> Engine:
     def connect() -> Any:
-        return sqlite3.connect(
-            address, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        return sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None, check_same_thread=False)
 
     dialect, compiled = _dialect()
     # Every transaction is ended by hand.
