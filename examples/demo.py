@@ -147,7 +147,7 @@ def report(done: ql.Commit) -> None:
     """What a write did."""
     CONSOLE.print(
         f"  snapshot {done.snapshot_id}: {done.rows_inserted:,} inserted, {done.rows_updated:,} updated,"
-        f" {done.rows_deleted:,} deleted, {done.files_added} files written"
+        f" {done.rows_deleted:,} deleted, {done.files_added} data files written"
     )
 
 

@@ -20,9 +20,14 @@ def test_the_demo_runs_and_shows_what_it_promises(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert ["smew", "5001", "749.9"] in lines
+    assert "snapshot 2: 30,000 inserted, 0 updated, 0 deleted" in done.stdout
+    assert "snapshot 3: 900 inserted, 900 updated, 100 deleted" in done.stdout
+    assert "snapshot 4: 0 inserted, 2,500 updated, 0 deleted" in done.stdout
     assert ["smew", "7500", "750.0"] in lines
-    assert "at=3: 30,000 rows" in done.stdout
-    assert "at=7: 27,501 rows" in done.stdout
+    assert ["smew", "8400", "736.1"] in lines
+    assert "at=2: 30,000 rows" in done.stdout
+    assert "at=4: 30,800 rows" in done.stdout
+    assert ["Ada", "2500", "745.8"] in lines
+    assert ["nobody", "28300", "741.7"] in lines
     assert "WARN" not in done.stdout + done.stderr
     assert list(tmp_path.iterdir()) == []
