@@ -183,3 +183,27 @@ def test_a_missing_file_is_named(session: ql.Session, tmp_path: Path) -> None:
         table.add_files([str(tmp_path / "nowhere.parquet")])
     with pytest.raises(ql.StorageError, match="no file"):
         table.add_files(f"{tmp_path}/*.parquet")
+
+
+def test_nanoseconds_with_a_zone_are_refused_for_no_reader_keeps_them(session: ql.Session, tmp_path: Path) -> None:
+    table = session.create_table("t", "at TIMESTAMP")
+    path = write(tmp_path / "x.parquet", pa.table({"at": pa.array([1_001], pa.timestamp("ns", "UTC"))}))
+    with pytest.raises(ql.InvalidInputError, match="'at'"):
+        table.add_files(path)
+    assert table.count() == 0
+
+
+@pytest.mark.parametrize("paths", [None, 3, [None], ["a.parquet", 3]])
+def test_what_is_no_path_is_refused_by_name(session: ql.Session, paths: Any) -> None:
+    table = session.create_table("t", "id INT")
+    with pytest.raises(ql.InvalidInputError, match="no list of files"):
+        table.add_files(paths)
+
+
+def test_a_path_object_is_a_path(session: ql.Session, tmp_path: Path) -> None:
+    table = session.create_table("t", "id INT, name STRING")
+    write(tmp_path / "x.parquet", ROWS)
+    assert table.add_files(tmp_path / "x.parquet").rows_inserted == 3
+    (tmp_path / "y.parquet").write_text("no Parquet at all")
+    with pytest.raises(ql.StorageError, match="damaged"):
+        table.add_files(tmp_path / "y.parquet")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from quacklake.catalog.inlined_write import can_inline
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from quacklake.transaction import Transaction
 
 SchemaMode = Literal["strict", "merge"]
+FilePath = str | Path
 
 
 class DataVerbs:
@@ -65,7 +67,7 @@ class DataVerbs:
         return self._write(data, schema, act)
 
     def add_files(
-        self, paths: str | Sequence[str], *, allow_missing: bool = False, ignore_extra_columns: bool = False
+        self, paths: FilePath | Sequence[FilePath], *, allow_missing: bool = False, ignore_extra_columns: bool = False
     ) -> Commit:
         """Make Parquet files part of the table where they are; the lake owns them from then on.
 
@@ -76,7 +78,10 @@ class DataVerbs:
             allow_missing: Take the default of a column that a file lacks.
             ignore_extra_columns: Leave out columns of a file that the table lacks.
         """
-        given = [paths] if isinstance(paths, str) else [str(path) for path in paths]
+        listed = [paths] if isinstance(paths, FilePath) else paths
+        if not isinstance(listed, Sequence) or not all(isinstance(path, FilePath) for path in listed):
+            raise InvalidInputError(f"{paths!r} is no list of files", hint="give one path, or several in a list")
+        given = [str(path) for path in listed]
 
         def act(tx: Transaction, entry: TableEntry, writer: Any) -> WriteResult:
             result: WriteResult = writer.add_files(

@@ -156,11 +156,14 @@ class _Matcher:
 
 
 def leaf_type(found: FileColumn) -> DataType | None:
-    """The type of ours that a leaf of a file holds."""
+    """The type of ours that a leaf of a file holds; None when there is none that holds every value."""
     if found.type.startswith("DECIMAL"):
         return parse_leaf(found.type.lower())
     if found.logical == "Timestamp milliseconds" and found.type == "TIMESTAMP":
         return Primitive("timestamp_ms")
+    if found.logical.endswith("nanoseconds") and found.type != "TIMESTAMP_NS":
+        # Readers cut what is finer than the type they have for it.
+        return None
     name = _TYPES.get(found.type)
     return None if name is None else Primitive(name)
 
