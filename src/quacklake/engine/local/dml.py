@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quacklake.engine.local.adoption import adopt_files
+from quacklake.engine.local.added_files import adopt_files
 from quacklake.engine.local.few_rows import MOST, direct_write
 from quacklake.engine.local.frames import as_reader, as_table
 from quacklake.engine.local.merging import merge

@@ -13,7 +13,7 @@ import duckdb
 from quacklake.engine.local.types import duckdb_type
 from quacklake.errors import InvalidInputError
 from quacklake.names import quote
-from quacklake.plan.adoption import Fit, fit
+from quacklake.plan.added_files import Fit, fit
 from quacklake.plan.scan import ScanFile
 from quacklake.plan.write import ColumnStats, PartitionField, WritePlan, WrittenFile
 from quacklake.schema import Column
