@@ -327,3 +327,26 @@ def test_a_column_with_a_name_that_changes_need_is_refused_by_name(session: ql.S
         table.append(pa.table({"id": [1]}))
     table.rename_column("_Quacklake_row_id", "other")
     assert session.table("t").append(pa.table({"id": [1]})).rows_inserted == 1
+
+
+@pytest.mark.parametrize("change", ["append", "update", "merge", "overwrite"])
+def test_a_change_that_fails_half_way_leaves_no_file(change: str, tmp_path: Path) -> None:
+    """The folder of one partition cannot be made, for a file has its name."""
+    place = Place.in_folder("sqlite", tmp_path)
+    with ql.connect(place.url, place.data_path, engine="local", inline_rows=0) as session:
+        table = session.create_table("t", "id INT, part STRING", partition_by=["part"])
+        table.append(pa.table({"id": range(40), "part": ["a", "b"] * 20}))
+        before = {path for path in Path(place.data_path).rglob("*") if path.is_file()}
+        blocked = next(path.parent.parent for path in before) / "part=z"
+        blocked.write_text("in the way")
+        some = pa.table({"id": range(30, 60), "part": ["c", "y", "z"] * 10})
+        acts: dict[str, Any] = {
+            "append": lambda: table.append(some),
+            "update": lambda: table.update({"part": "CASE id % 3 WHEN 0 THEN 'c' WHEN 1 THEN 'y' ELSE 'z' END"}),
+            "merge": lambda: table.merge(some, on="id"),
+            "overwrite": lambda: table.overwrite(some, where="id < 15"),
+        }
+        with pytest.raises(ql.StorageError):
+            acts[change]()
+        assert {path for path in Path(place.data_path).rglob("*") if path.is_file()} == {*before, blocked}
+        assert table.count() == 40

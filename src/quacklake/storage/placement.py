@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from quacklake.errors import StorageError
@@ -59,6 +60,17 @@ def remove(paths: Iterable[str], stores: Stores) -> list[str]:
         except OSError:
             left.append(path)
     return left
+
+
+@contextmanager
+def removing_on_failure(stores: Stores) -> Iterator[list[str]]:
+    """A list for the paths of files that are in their place: when the rest fails, they are taken away again."""
+    placed: list[str] = []
+    try:
+        yield placed
+    except BaseException:
+        remove(placed, stores)
+        raise
 
 
 def list_files(folder: str, stores: Stores) -> list[str]:

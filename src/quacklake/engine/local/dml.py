@@ -61,9 +61,10 @@ class LocalWriter:
 
     def overwrite(self, scan: ScanPlan, data: Any) -> WriteResult:
         """Without the rows that the scan finds, and with those of a frame."""
-        gone = self.truncate(scan) if scan.where is None else self.delete(scan)
-        new = self.append(data)
-        return join_results(gone, new)
+        with self._bench.removing_on_failure() as placed:
+            gone = self.truncate(scan) if scan.where is None else self.delete(scan)
+            placed += gone.paths
+            return join_results(gone, self.append(data))
 
     def update(self, scan: ScanPlan, values: Sequence[tuple[str, Expression]]) -> WriteResult:
         """The rows that the scan finds with other values; they keep their ids."""
@@ -72,9 +73,10 @@ class LocalWriter:
             self._bench.materialise(cursor, "_found", self._bench.rows(cursor, everything), "*")
             new = self._bench.assign(cursor, "_found AS t", dict(values), {})
             self._bench.materialise(cursor, "_changed", f"SELECT {ADDRESSES}, {ROW_ID}, {new} FROM _found AS t", "*")
-            result = join_results(
-                self._bench.remove(cursor, "_changed", scan), self._bench.reinsert(cursor, "_changed")
-            )
+            with self._bench.removing_on_failure() as placed:
+                gone = self._bench.remove(cursor, "_changed", scan)
+                placed += gone.paths
+                result = join_results(gone, self._bench.reinsert(cursor, "_changed"))
             return replace(result, rows_updated=count_rows(cursor, "_changed"), rows_deleted=0, rows_inserted=0)
 
     def truncate(self, scan: ScanPlan) -> WriteResult:
@@ -105,7 +107,10 @@ class LocalWriter:
                 f"WHERE EXISTS (SELECT 1 FROM (SELECT DISTINCT {keys} FROM _new) AS n WHERE {self._bench.same_keys()})",
                 ADDRESSES,
             )
-            return join_results(self._bench.remove(cursor, "_dead", scan), self._bench.insert_table(cursor, "_new"))
+            with self._bench.removing_on_failure() as placed:
+                gone = self._bench.remove(cursor, "_dead", scan)
+                placed += gone.paths
+                return join_results(gone, self._bench.insert_table(cursor, "_new"))
 
     def merge(self, scan: ScanPlan, source: Any, plan: MergePlan) -> WriteResult:
         """The table with the source merged into it."""

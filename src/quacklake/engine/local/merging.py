@@ -36,9 +36,13 @@ def merge(bench: Workbench, scan: ScanPlan, source: Any, plan: MergePlan) -> Wri
         _check_cardinality(bench, cursor)
         changed, dead = _act_on_matches(bench, cursor, rows, plan)
         inserted = _new_rows(bench, cursor, plan)
-        result = join_results(bench.remove(cursor, "_gone", scan), bench.reinsert(cursor, "_changed"))
-        fresh = bench.insert_table(cursor, inserted) if inserted is not None else WriteResult()
-        result = join_results(result, fresh)
+        with bench.removing_on_failure() as placed:
+            gone = bench.remove(cursor, "_gone", scan)
+            placed += gone.paths
+            back = bench.reinsert(cursor, "_changed")
+            placed += back.paths
+            fresh = bench.insert_table(cursor, inserted) if inserted is not None else WriteResult()
+        result = join_results(join_results(gone, back), fresh)
         return replace(result, rows_updated=changed, rows_deleted=dead, rows_inserted=fresh.rows_inserted)
 
 

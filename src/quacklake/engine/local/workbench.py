@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import chain
 
@@ -27,6 +27,7 @@ from quacklake.plan.write import InlinedInsert, WritePlan, WriteResult, WrittenF
 from quacklake.predicates import Expression
 from quacklake.predicates.kinds import NULL
 from quacklake.schema import Column
+from quacklake.storage.placement import removing_on_failure
 from quacklake.storage.stores import Stores
 
 ROW_ID = "_quacklake_row_id"
@@ -46,6 +47,10 @@ class Workbench:
             )
         self.plan = plan
         self._stores = stores
+
+    def removing_on_failure(self) -> AbstractContextManager[list[str]]:
+        """A list for the files that are written: when the rest of a change fails, they are taken away again."""
+        return removing_on_failure(self._stores)
 
     # --- rows that are there -----------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from quacklake.plan.sources import HIVE_NULL
 from quacklake.plan.write import ColumnStats, PartitionField, WritePlan, WrittenFile
 from quacklake.schema import Column
 from quacklake.storage.encryption import encryption_option
-from quacklake.storage.placement import move_in, staging_root
+from quacklake.storage.placement import move_in, removing_on_failure, staging_root
 from quacklake.storage.stores import Stores
 from quacklake.types import Primitive, children
 
@@ -44,7 +44,8 @@ def write_files(
     staging = _staging_folder(plan)
     try:
         rows = connection.execute(_copy_statement(connection, plan, query, staging, row_ids)).fetchall()
-        return tuple(_place(plan, stores, row, row_ids) for row in rows if row[1] > 0)
+        with removing_on_failure(stores) as placed:
+            return tuple(_place(plan, stores, row, row_ids, placed) for row in rows if row[1] > 0)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
@@ -138,11 +139,12 @@ def _sort_key(field: Any) -> str:
     return f"{field.expression} {direction} NULLS {'FIRST' if field.nulls_first else 'LAST'}"
 
 
-def _place(plan: WritePlan, stores: Stores, row: Sequence[Any], row_ids: bool) -> WrittenFile:
+def _place(plan: WritePlan, stores: Stores, row: Sequence[Any], row_ids: bool, placed: list[str]) -> WrittenFile:
     filename, count, size, footer_size, statistics, keys = row
     values = tuple((keys or {}).get(key_name(field)) for field in plan.partition)
     path = plan.path + _folder(plan, values) + Path(filename).name
     move_in(Path(filename), path, stores)
+    placed.append(path)
     return WrittenFile(
         path=path,
         record_count=count,

@@ -6,8 +6,7 @@ few that go into the catalog itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from quacklake.plan.scan import ScanPlan
 from quacklake.plan.write import WritePlan, WriteResult
 from quacklake.predicates import Expression
 from quacklake.predicates.spark import quote_name
-from quacklake.storage.placement import remove
+from quacklake.storage.placement import removing_on_failure
 from quacklake.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -53,9 +52,9 @@ def update(bench: Bench, scan: ScanPlan, values: Sequence[tuple[str, Expression]
     target = read_target(bench.spark, scan, scan.schema.columns, bench.stores)
     new = assign(bench.plan, target.frame, dict(values), same())
     changed = target.frame.select(*target.address, target.row_id, *new)
-    with staged(changed, bench.plan, bench.stores) as rows, undoing(bench.stores) as done:
+    with staged(changed, bench.plan, bench.stores) as rows, removing_on_failure(bench.stores) as placed:
         gone = remove_in_tasks(rows.frame.select(*target.address), scan, bench.plan, bench.stores)
-        done.append(gone)
+        placed += gone.paths
         back = put_rows(bench, rows, gone.rows_deleted, row_id=target.row_id)
     return replace(join_results(gone, back), rows_updated=gone.rows_deleted, rows_deleted=0, rows_inserted=0)
 
@@ -73,12 +72,12 @@ def overwrite_partitions(bench: Bench, scan: ScanPlan, fitted: DataFrame) -> Wri
     target = read_target(bench.spark, scan, tuple(field.column for field in fields), bench.stores)
     names = [f"_quacklake_key_{field.key_index}" for field in fields]
     keys = [transformed(field).alias(name) for field, name in zip(fields, names, strict=True)]
-    with staged(fitted, bench.plan, bench.stores) as rows, undoing(bench.stores) as done:
+    with staged(fitted, bench.plan, bench.stores) as rows, removing_on_failure(bench.stores) as placed:
         new = rows.frame.select(*keys).distinct().alias("n")
         old = target.frame.select(*target.address, *keys).alias("t")
         dead = old.join(new, _same_keys(names), "left_semi").select(*target.address)
         gone = remove_in_tasks(dead, scan, bench.plan, bench.stores)
-        done.append(gone)
+        placed += gone.paths
         return join_results(gone, put_rows(bench, rows, rows.frame.count()))
 
 
@@ -130,14 +129,3 @@ def _put_few(bench: Bench, rows: Staged, row_id: str | None, where: tuple[str, S
         local.materialise(cursor, "_rows", query)
         cursor.unregister("_quacklake_staged")
         return local.insert_table(cursor, "_rows") if row_id is None else local.reinsert(cursor, "_rows")
-
-
-@contextmanager
-def undoing(stores: Stores) -> Iterator[list[WriteResult]]:
-    """A list for what was written so far: when the rest fails, its files are taken away."""
-    done: list[WriteResult] = []
-    try:
-        yield done
-    except BaseException:
-        remove([path for each in done for path in each.paths], stores)
-        raise

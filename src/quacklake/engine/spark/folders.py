@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from quacklake.plan.write import WritePlan, WrittenDeletes, WrittenFile
-from quacklake.storage.placement import list_files, move_in, remove
+from quacklake.storage.placement import list_files, move_in, remove, removing_on_failure
 from quacklake.storage.stores import Stores, is_remote, local_path
 
 Written = TypeVar("Written", WrittenFile, WrittenDeletes)
@@ -25,14 +25,12 @@ def clear(folder: str, stores: Stores, keep: Sequence[str] = ()) -> None:
 
 def place(written: Sequence[Written], folder: str, plan: WritePlan, stores: Stores) -> tuple[Written, ...]:
     """Move files out of a folder of ours to the table's; on an object store, where that is a copy, they stay."""
-    placed: list[Written] = []
-    try:
+    moved: list[Written] = []
+    with removing_on_failure(stores) as placed:
         for each in written:
             target = each.path if is_remote(each.path) else plan.path + each.path.removeprefix(folder)
             if target != each.path:
                 move_in(Path(local_path(each.path)), target, stores)
-            placed.append(replace(each, path=target))
-    except BaseException:
-        remove([each.path for each in placed], stores)
-        raise
-    return tuple(placed)
+            placed.append(target)
+            moved.append(replace(each, path=target))
+    return tuple(moved)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quacklake.engine.spark.assigning import Otherwise, assign, refuse_foreign, same
-from quacklake.engine.spark.changing import Bench, put_rows, undoing
+from quacklake.engine.spark.changing import Bench, put_rows
 from quacklake.engine.spark.frames import free_name
 from quacklake.engine.spark.incoming import stored_type
 from quacklake.engine.spark.literals import Literals
@@ -28,6 +28,7 @@ from quacklake.plan.write import WriteResult
 from quacklake.predicates import Expression
 from quacklake.predicates.tree import Field, walk
 from quacklake.schema import Column
+from quacklake.storage.placement import removing_on_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -100,12 +101,12 @@ class _Merge:
         updates, inserts = self._of("update"), self._of("insert")
         changed = sum(counts.get(each, 0) for each in updates)
         new = sum(counts.get(each, 0) for each in inserts)
-        with undoing(bench.stores) as done:
+        with removing_on_failure(bench.stores) as placed:
             leaving = rows.frame.filter(f"{self._target.position} IS NOT NULL").select(*self._target.address)
             gone = remove_in_tasks(leaving, self._scan, bench.plan, bench.stores)
-            done.append(gone)
+            placed += gone.paths
             back = put_rows(bench, rows, changed, row_id=self._target.row_id, where=(self._action, updates))
-            done.append(back)
+            placed += back.paths
             fresh = put_rows(bench, rows, new, where=(self._action, inserts))
         result = join_results(join_results(gone, back), fresh)
         return replace(result, rows_updated=changed, rows_deleted=gone.rows_deleted - changed, rows_inserted=new)

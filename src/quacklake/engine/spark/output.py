@@ -27,7 +27,7 @@ from quacklake.plan.scan import MappedName
 from quacklake.plan.sources import HIVE_NULL
 from quacklake.plan.write import ColumnStats, PartitionField, WritePlan, WrittenFile
 from quacklake.schema import Column
-from quacklake.storage.placement import list_files, move_in
+from quacklake.storage.placement import list_files, move_in, removing_on_failure
 from quacklake.storage.statistics import FileFacts, read_facts
 from quacklake.storage.stores import Stores, duckdb_path, is_remote, local_path
 from quacklake.types import ListOf, MapOf, children, is_nested
@@ -69,7 +69,8 @@ def write_frame(plan: WritePlan, frame: DataFrame, stores: Stores, *, row_ids: b
             if plan.partition:
                 writer = writer.partitionBy(*(_key_name(field) for field in plan.partition))
             writer.parquet(place)
-        files = _collect(plan, folder, stores, row_ids)
+        with removing_on_failure(stores) as placed:
+            files = _collect(plan, folder, stores, row_ids, placed)
         kept += [file.path for file in files]
         return files
     finally:
@@ -181,7 +182,7 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _collect(plan: WritePlan, folder: str, stores: Stores, row_ids: bool) -> tuple[WrittenFile, ...]:
+def _collect(plan: WritePlan, folder: str, stores: Stores, row_ids: bool, placed: list[str]) -> tuple[WrittenFile, ...]:
     found = [path for path in list_files(folder, stores) if path.endswith(".parquet")]
     leaves: list[Column | None] = [leaf for column in plan.schema for leaf in _leaves(column)]
     if row_ids:
@@ -198,9 +199,10 @@ def _collect(plan: WritePlan, folder: str, stores: Stores, row_ids: bool) -> tup
             continue
         stats = tuple(_exact(plan, each) for each in facts[path].stats)
         values = tuple(_key_value(plan, field, path, stats, facts[path]) for field in plan.partition)
+        placed.append(_place(plan, path, values, stores))
         written.append(
             WrittenFile(
-                path=_place(plan, path, values, stores),
+                path=placed[-1],
                 record_count=facts[path].record_count,
                 size=facts[path].size,
                 footer_size=facts[path].footer_size,

@@ -17,7 +17,6 @@ from quacklake.engine.local.conform import match_columns
 from quacklake.engine.local.dml import LocalWriter
 from quacklake.engine.spark import changing, merging
 from quacklake.engine.spark.assigning import required
-from quacklake.engine.spark.changing import undoing
 from quacklake.engine.spark.failures import spark_errors
 from quacklake.engine.spark.incoming import fit_column, stored_type
 from quacklake.engine.spark.output import write_frame
@@ -30,7 +29,7 @@ from quacklake.plan.scan import ScanPlan
 from quacklake.plan.write import WritePlan, WriteResult
 from quacklake.predicates import Expression
 from quacklake.schema import Column
-from quacklake.storage.placement import remove
+from quacklake.storage.placement import remove, removing_on_failure
 from quacklake.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -73,9 +72,9 @@ class SparkWriter:
 
     def overwrite(self, scan: ScanPlan, frame: DataFrame) -> WriteResult:
         """Without the rows that the scan finds, and with those of a frame."""
-        with undoing(self._stores) as done:
+        with removing_on_failure(self._stores) as placed:
             new = self.append(frame)
-            done.append(new)
+            placed += new.paths
             gone = self.truncate(scan) if scan.where is None else self.delete(scan)
         return join_results(gone, new)
 
