@@ -19,9 +19,11 @@ Duck = Callable[..., AbstractContextManager[duckdb.DuckDBPyConnection]]
 
 # Whichever test starts Spark first: its tasks run this Python, with its packages.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-# Two workers on two cores: how long anything takes says nothing here.
-settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("steady")
+# Two workers on two cores: how long anything takes says nothing here. The same examples every time, so that a change
+# is judged by its own tests; `HYPOTHESIS_PROFILE=exploring` looks for new ones.
+settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("steady", settings.get_profile("exploring"), derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 FILES = ("sqlite", "duckdb")
 SERVERS = ("postgresql", "mysql")

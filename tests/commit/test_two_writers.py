@@ -181,6 +181,5 @@ TestTwoWriters.settings = settings(
     max_examples=40,
     stateful_step_count=25,
     deadline=None,
-    derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
