@@ -9,6 +9,7 @@ lacks (128 bit integers, UUIDs, times with a zone) come as DuckDB's text, and so
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ from quacklake.catalog.text_syntax import is_binary
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import quote
 from quacklake.schema import Column
-from quacklake.types import Decimal, Primitive
+from quacklake.types import FLOATS, INTEGERS, Decimal, Primitive
 
 SYSTEM_COLUMNS = ("row_id", "begin_snapshot", "end_snapshot")
 """What stands before the columns of the table."""
@@ -32,6 +33,7 @@ _NEVER: Mapping[str, Collection[str]] = {
     "postgresql": ("variant", "geometry", "unknown", "time_ns"),
     "mysql": ("variant", "geometry", "unknown"),
 }
+_KEPT = frozenset(("boolean", *INTEGERS, *FLOATS))
 _MOST_COLUMNS = {"sqlite": 2000, "postgresql": 1600, "mysql": 1017}
 _NAME_BYTES, _NAME_CHARACTERS = {"postgresql": 63}, {"mysql": 64}
 
@@ -82,11 +84,18 @@ def can_inline(backend_name: str, columns: Sequence[Column], data: pa.Table | No
     reason = _columns_reason(backend_name, columns)
     if reason is not None or data is None:
         return reason
+    doubtful = [index for index, column in enumerate(columns) if not _keeps_all(backend_name, column)]
     try:
-        encode_rows(backend_name, columns, data)
+        encode_rows(backend_name, [columns[index] for index in doubtful], data.select(doubtful))
     except UnsupportedError as error:
         return error.message
     return None
+
+
+def _keeps_all(backend_name: str, column: Column) -> bool:
+    """Whether the catalog gives back whatever an engine hands over for a column: nobody need look at the values."""
+    name = str(column.type)
+    return name in _KEPT or (name == "varchar" and backend_name != "postgresql")
 
 
 def _columns_reason(backend_name: str, columns: Sequence[Column]) -> str | None:
@@ -147,19 +156,22 @@ def insert_inlined(
     """Insert rows from `encode_rows` under their row ids, to be seen from a snapshot on."""
     names = (*SYSTEM_COLUMNS[:2], *(column.name for column in columns))
     keys = [f"p{index}" for index in range(len(names))]
-    table = sa.table(
-        sa.quoted_name(table_name, True), *(sa.column(sa.quoted_name(name, True)) for name in names), schema=sql_schema
-    )
-    statement = sa.insert(table).values(
-        {table.c[name]: sa.bindparam(key) for name, key in zip(names, keys, strict=True)}
-    )
     connection.execute(
-        statement,
+        _insert(table_name, names, sql_schema),
         [
             dict(zip(keys, (row_id, begin_snapshot, *row), strict=True))
             for row_id, row in zip(row_ids, rows, strict=True)
         ],
     )
+
+
+@lru_cache(maxsize=256)
+def _insert(table_name: str, names: tuple[str, ...], sql_schema: str | None) -> sa.Insert:
+    """The statement, with parameters `p0`, `p1` and so on: to build it takes longer than to run it."""
+    table = sa.table(
+        sa.quoted_name(table_name, True), *(sa.column(sa.quoted_name(name, True)) for name in names), schema=sql_schema
+    )
+    return sa.insert(table).values({table.c[name]: sa.bindparam(f"p{index}") for index, name in enumerate(names)})
 
 
 def _encode(backend_name: str, column: Column, values: pa.Array[Any] | None) -> list[Any]:

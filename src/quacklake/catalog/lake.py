@@ -14,7 +14,16 @@ from quacklake.catalog.files import count_files, load_files
 from quacklake.catalog.indexes import is_large
 from quacklake.catalog.inlined import load_inlined
 from quacklake.catalog.legacy import cut_split_files
-from quacklake.catalog.load import At, is_still, load_entry, load_options, load_snapshot, load_snapshots, load_view
+from quacklake.catalog.load import (
+    At,
+    is_still,
+    load_entry,
+    load_options,
+    load_snapshot,
+    load_snapshots,
+    load_view,
+    recall,
+)
 from quacklake.catalog.prune import kept_files
 from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.version import check_writable
@@ -64,6 +73,7 @@ class Catalog:
     version: str
     encrypted: bool = False
     _known: dict[tuple[int, str, str], CatalogView] = field(default_factory=dict, repr=False, compare=False)
+    _newest: dict[tuple[str, str], CatalogView] = field(default_factory=dict, repr=False, compare=False)
     _settled: Settled = field(default_factory=dict, repr=False, compare=False)
 
     def snapshot(self, at: At = None) -> Snapshot:
@@ -88,7 +98,15 @@ class Catalog:
             view = self._view(connection, at, only)
             return replace(view, options=load_options(connection, self.tables))
 
-        return self._read(load)
+        if at is not None or only is None:
+            return self._read(load)
+        key = (fold(only.namespace), fold(only.table))
+        found = self._recalled(key) or self._read(load)
+        if len(self._newest) >= REMEMBERED:
+            self._newest.clear()
+        if len(found.tables) == 1:
+            self._newest[key] = found
+        return found
 
     def lookup(self, name: TableName, at: At = None) -> CatalogView:
         """All namespaces, and the table or view of that name, if there is one: nothing else, whatever there is."""
@@ -171,6 +189,18 @@ class Catalog:
                 self._known.clear()
         self._known[key] = known
         return known
+
+    def _recalled(self, key: tuple[str, str]) -> CatalogView | None:
+        """What is known of a table, when only its rows have changed since: most writes find it so."""
+        known = self._newest.get(key)
+        if known is None:
+            return None
+        try:
+            with self.backend.glance() as connection:
+                return recall(connection, self.tables, known)
+        except CatalogError:
+            # Whatever it is, the long way finds out and says it.
+            return None
 
     def _read(self, work: Callable[[sa.Connection], T]) -> T:
         """Run a read, and once more when the tables changed under it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,18 @@ def is_still(connection: sa.Connection, tables: CatalogTables, view: CatalogView
     entry = view.tables[0]
     asked = {"snapshot": snapshot.snapshot_id, "table": entry.table_id}
     return connection.execute(queries.table_of_id(tables), asked).scalars().all() == [entry.uuid]
+
+
+def recall(connection: sa.Connection, tables: CatalogTables, view: CatalogView) -> CatalogView | None:
+    """A view of one table as it stands at the newest snapshot; None when more than its rows may have changed."""
+    if len(view.tables) != 1 or view.tables[0].uuid is None:
+        return None
+    entry = view.tables[0]
+    rows = connection.execute(queries.standing(tables), {"table": entry.table_id}).all()
+    if not rows or rows[0].schema_version != view.snapshot.schema_version or rows[0].table_uuid != entry.uuid:
+        return None
+    options = tuple(Option(*row[-4:]) for row in rows)
+    return replace(view, snapshot=Snapshot(*rows[0][1:-4]), options=options)
 
 
 def load_schema(connection: sa.Connection, tables: CatalogTables, table_id: int, snapshot_id: int) -> Schema:

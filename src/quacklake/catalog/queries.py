@@ -130,6 +130,17 @@ def table_of_id(tables: CatalogTables) -> Query:
 
 
 @prepared
+def standing(tables: CatalogTables) -> Query:
+    """The newest snapshot and the UUID of one table in it, once for every setting: all of that in one query."""
+    newest, table, metadata = newest_snapshot(tables).subquery("newest"), tables.table, tables.metadata.c
+    uuid = sa.select(table.c.table_uuid).where(table.c.table_id == TABLE, visible(table, newest.c.snapshot_id)).limit(1)
+    settings = (metadata.key, metadata.value, metadata.scope, metadata.scope_id)
+    return sa.select(uuid.scalar_subquery().label("table_uuid"), *newest.c, *settings).join_from(
+        newest, tables.metadata, sa.true()
+    )
+
+
+@prepared
 def all_views(tables: CatalogTables) -> Query:
     """The views of a snapshot."""
     view = tables.view.c

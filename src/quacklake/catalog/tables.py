@@ -182,7 +182,7 @@ def build_table(name: str, registry: sa.MetaData) -> sa.Table:
     return sa.Table(f"ducklake_{name}", registry, *columns)
 
 
-def visible(table: sa.FromClause, snapshot_id: int | sa.BindParameter[int] = SNAPSHOT) -> sa.ColumnElement[bool]:
+def visible(table: sa.FromClause, snapshot_id: int | sa.ColumnElement[int] = SNAPSHOT) -> sa.ColumnElement[bool]:
     """The rows of a versioned table that a snapshot shows."""
     return sa.and_(
         table.c.begin_snapshot <= snapshot_id,

@@ -40,12 +40,12 @@ def take_turn(connection: sa.Connection, tables: CatalogTables, backend: Backend
         VersionError: When the lake is not of the version that is written here.
     """
     is_server = backend.name in _CLOCKS
-    version = connection.execute(_locked_version(tables) if is_server else _version(tables)).scalar()
-    check_writable(str(version), backend.display)
-    newest = _newest_with_clock(tables)[backend.name] if is_server else _newest(tables)
-    row = connection.execute(newest).first()
+    if is_server:
+        connection.execute(_lock(tables))
+    row = connection.execute(_newest(tables)[backend.name]).first()
     if row is None:
         raise CatalogError("the lake has no snapshot", hint="the catalog is damaged; restore it from a backup")
+    check_writable(str(row.version), backend.display)
     # A catalog that is a file has the clock of this machine.
     moment = row.clock if is_server else datetime.now(UTC)
     found = Snapshot(row.snapshot_id, row.snapshot_time, row.schema_version, row.next_catalog_id, row.next_file_id)
@@ -58,35 +58,26 @@ def _version(tables: CatalogTables) -> sa.Select[Any]:
 
 
 @prepared
-def _locked_version(tables: CatalogTables) -> sa.Select[Any]:
+def _lock(tables: CatalogTables) -> sa.Select[Any]:
     return _version(tables).with_for_update()
 
 
 @prepared
-def _newest(tables: CatalogTables) -> sa.Select[Any]:
-    return sa.select(tables.snapshot).order_by(tables.snapshot.c.snapshot_id.desc()).limit(1)
-
-
-@prepared
-def _newest_with_clock(tables: CatalogTables) -> dict[str, sa.Select[Any]]:
-    return {
-        name: _newest(tables).add_columns(sa.literal_column(clock, Moment()).label("clock"))
-        for name, clock in _CLOCKS.items()
+def _newest(tables: CatalogTables) -> dict[str, sa.Select[Any]]:
+    """By backend, the query for the newest snapshot, the version of the lake and the server's time."""
+    version = _version(tables).limit(1).scalar_subquery().label("version")
+    newest = sa.select(tables.snapshot, version).order_by(tables.snapshot.c.snapshot_id.desc()).limit(1)
+    with_clock = {
+        name: newest.add_columns(sa.literal_column(clock, Moment()).label("clock")) for name, clock in _CLOCKS.items()
     }
+    return {"sqlite": newest, "duckdb": newest, **with_clock}
 
 
 def load_happened(
     connection: sa.Connection, tables: CatalogTables, backend: Backend, base: int, newest: int, claims: Sequence[Claim]
 ) -> list[Happened]:
     """Everything that others committed after the base snapshot, as far as the claims need to know."""
-    snapshot, changes = tables.snapshot, tables.snapshot_changes
-    query = (
-        sa.select(snapshot.c.snapshot_id, changes.c.changes_made)
-        .select_from(snapshot.outerjoin(changes, changes.c.snapshot_id == snapshot.c.snapshot_id))
-        .where(snapshot.c.snapshot_id > base, snapshot.c.snapshot_id <= newest)
-        .order_by(snapshot.c.snapshot_id)
-    )
-    rows = connection.execute(query).all()
+    rows = connection.execute(_changes_between(tables), {"base": base, "newest": newest}).all()
     happened = [
         Happened(row.snapshot_id, entry)
         for row in rows
@@ -99,20 +90,44 @@ def load_happened(
     return _with_files(connection, tables, backend, base, claims, happened)
 
 
+@prepared
+def _changes_between(tables: CatalogTables) -> sa.Select[Any]:
+    snapshot, changes = tables.snapshot, tables.snapshot_changes
+    base, newest = (sa.bindparam(name, type_=sa.BigInteger()) for name in ("base", "newest"))
+    return (
+        sa.select(snapshot.c.snapshot_id, changes.c.changes_made)
+        .select_from(snapshot.outerjoin(changes, changes.c.snapshot_id == snapshot.c.snapshot_id))
+        .where(snapshot.c.snapshot_id > base, snapshot.c.snapshot_id <= newest)
+        .order_by(snapshot.c.snapshot_id)
+    )
+
+
 def _load_renamed(
     connection: sa.Connection, tables: CatalogTables, base: int, claims: Sequence[Claim]
 ) -> Iterator[Happened]:
     """Tables and views that got another name: `changes_made` calls that a creation and does not say of what."""
-    for word, table, key, kind in (
-        ("renamed_table", tables.table, tables.table.c.table_id, "table"),
-        ("renamed_view", tables.view, tables.view.c.view_id, "view"),
-    ):
+    queries = (("renamed_table", _begun_tables, "table"), ("renamed_view", _begun_views, "view"))
+    for word, query, kind in queries:
         ids = {claim.id for claim in claims if claim.id is not None and claim.act.endswith(kind)}
-        if not ids:
-            continue
-        query = sa.select(key, table.c.begin_snapshot).where(key.in_(sorted(ids)), table.c.begin_snapshot > base)
-        for id_, snapshot_id in connection.execute(query):
-            yield Happened(snapshot_id, Applied(word, id_))
+        if ids:
+            for id_, snapshot_id in connection.execute(query(tables), {"ids": sorted(ids), "base": base}):
+                yield Happened(snapshot_id, Applied(word, id_))
+
+
+@prepared
+def _begun_tables(tables: CatalogTables) -> sa.Select[Any]:
+    return _begun(tables.table, tables.table.c.table_id)
+
+
+@prepared
+def _begun_views(tables: CatalogTables) -> sa.Select[Any]:
+    return _begun(tables.view, tables.view.c.view_id)
+
+
+def _begun(table: sa.Table, key: sa.Column[int]) -> sa.Select[Any]:
+    ids = sa.bindparam("ids", expanding=True, type_=sa.BigInteger())
+    base = sa.bindparam("base", type_=sa.BigInteger())
+    return sa.select(key, table.c.begin_snapshot).where(key.in_(ids), table.c.begin_snapshot > base)
 
 
 def _with_files(

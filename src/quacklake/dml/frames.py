@@ -16,7 +16,7 @@ class Incoming:
     """Data on its way into a table."""
 
     data: Any
-    """A Spark DataFrame, or a stream of Arrow batches."""
+    """A Spark DataFrame, an Arrow table, or a stream of Arrow batches."""
     engine: EngineName
     """Who moves it: Spark what Spark holds, the local engine everything else."""
     schema: Schema
@@ -32,10 +32,11 @@ def read_frame(data: Any) -> Incoming:
     """
     if _is_spark(data):
         return Incoming(data, "spark", Schema(read_spark(data.schema)))
-    from quacklake.engine.local.frames import as_reader
+    from quacklake.engine.local.frames import as_reader, as_table
 
-    reader = as_reader(data)
-    return Incoming(reader, "local", Schema(read_arrow(reader.schema)))
+    table = as_table(data)
+    rows = as_reader(data) if table is None else table
+    return Incoming(rows, "local", Schema(read_arrow(rows.schema)))
 
 
 def _is_spark(data: Any) -> bool:

@@ -71,6 +71,9 @@ class DuckdbBackend:
         with translated(self), self._transaction(writes=False) as connection:
             yield connection
 
+    def glance(self) -> AbstractContextManager[sa.Connection]:
+        return self.read()
+
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         with self._transaction(writes=True) as connection:
@@ -133,6 +136,9 @@ class DuckdbBackend:
         for table, column in connection.execute(_COLUMNS, {"place": self.sql_schema or "main"}):
             found[table] = (*found.get(table, ()), column)
         return found
+
+    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def exclusive(self, connection: sa.Connection) -> AbstractContextManager[None]:
         if self.sql_schema is not None:

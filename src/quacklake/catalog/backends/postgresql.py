@@ -71,6 +71,23 @@ class PostgresqlBackend(ServerBackend):
         engine = build_engine("postgresql+psycopg", "psycopg", "postgres", arguments, use_native_hstore=False)
         super().__init__(url, sql_schema or DEFAULT_SQL_SCHEMA, engine)
 
+    @contextmanager
+    def together(self, connection: sa.Connection) -> Iterator[None]:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        base = connection.dialect.loaded_dbapi.Error
+        try:
+            with driver.pipeline():
+                yield
+        except base as error:
+            # It comes from the driver itself; the others know SQLAlchemy's errors.
+            lost = connection.dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
+            if lost:
+                connection.invalidate(error)
+            raise sa.exc.DBAPIError.instance(
+                None, None, error, base, hide_parameters=True, connection_invalidated=lost, dialect=connection.dialect
+            ) from error
+
     def classify(self, error: BaseException) -> Failure:
         code = getattr(driver_error(error), "sqlstate", None)
         if code is None:

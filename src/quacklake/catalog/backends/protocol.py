@@ -32,10 +32,22 @@ class Backend(Protocol):
         """
         ...
 
+    def glance(self) -> AbstractContextManager[sa.Connection]:
+        """A connection for a single query, which sees one state by itself. Errors come out as from `read`."""
+        ...
+
     def write(self) -> AbstractContextManager[sa.Connection]:
         """A connection in a transaction that commits when the block ends well and rolls back otherwise.
 
         Errors of statements come out as they are, for the caller to `classify` and try again, or to `translate`.
+        """
+        ...
+
+    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+        """Send the statements of the block without waiting for each, where the driver can do that.
+
+        Nobody may look at what they return, not even at how many rows there were. Errors come out at the latest
+        when the block ends.
         """
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,6 +35,11 @@ class ServerBackend:
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         with translated(self), self._transaction(self.begin_read) as connection:
+            yield connection
+
+    @contextmanager
+    def glance(self) -> Iterator[sa.Connection]:
+        with translated(self), self._connect() as connection:
             yield connection
 
     @contextmanager
@@ -90,6 +95,9 @@ class ServerBackend:
             # The server ends the transaction of a connection that goes away.
             with suppress(sa.exc.SQLAlchemyError):
                 connection.invalidate()
+
+    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def default_data_path(self) -> str | None:
         return None

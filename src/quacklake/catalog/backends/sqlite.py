@@ -47,6 +47,11 @@ class SqliteBackend:
             yield connection
 
     @contextmanager
+    def glance(self) -> Iterator[sa.Connection]:
+        with translated(self), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         # A deferred transaction that turns into a writer fails at once when another writer was quicker.
         with self._transaction("BEGIN IMMEDIATE") as connection:
@@ -118,6 +123,9 @@ class SqliteBackend:
         for table, column in connection.execute(_COLUMNS):
             found[table] = (*found.get(table, ()), column)
         return found
+
+    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def exclusive(self, connection: sa.Connection) -> AbstractContextManager[None]:
         # The write transaction keeps everybody else out already.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -47,9 +48,15 @@ class Attempt:
         """Put rows into a table of the catalog, each with a value for every column."""
         complete = [{column.name: row.get(column.name) for column in table.columns} for row in rows]
         if complete:
-            self.connection.execute(table.insert(), complete)
+            self.connection.execute(_insert(table), complete)
 
     def end(self, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
         """Let rows that are still there end with this snapshot; how many there were."""
         statement = table.update().where(table.c.end_snapshot.is_(None), *conditions)
         return self.connection.execute(statement.values(end_snapshot=self.snapshot_id)).rowcount
+
+
+@lru_cache(maxsize=1024)
+def _insert(table: sa.Table) -> sa.Insert:
+    """To build a statement takes longer than to run it."""
+    return table.insert()

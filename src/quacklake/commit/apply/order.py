@@ -22,11 +22,21 @@ from quacklake.commit.apply.objects import (
 from quacklake.commit.apply.snapshot import insert_changes, insert_snapshot
 from quacklake.commit.apply.stats import forget_retyped, write_stats
 from quacklake.commit.apply.tags import set_column_comments, set_comments
+from quacklake.commit.changes import AddFiles, InlineRows
 from quacklake.commit.prepare import Prepared
 
 
 def apply_all(attempt: Attempt, prepared: Prepared) -> None:
     """Run every statement of the commit."""
+    if all(isinstance(change, AddFiles | InlineRows) for change in attempt.intent.changes):
+        # Others wait meanwhile, and nothing can come out of these statements but an error.
+        with attempt.backend.together(attempt.connection):
+            _apply_all(attempt, prepared)
+    else:
+        _apply_all(attempt, prepared)
+
+
+def _apply_all(attempt: Attempt, prepared: Prepared) -> None:
     insert_snapshot(attempt)
     drop_tables(attempt)
     renamed_tables = end_renamed_tables(attempt)

@@ -32,9 +32,11 @@ class LocalWriter:
     def append(self, data: Any) -> WriteResult:
         """The rows of a frame as new rows."""
         plan, head, rest = self._bench.plan, as_table(data), None
+        few = max(plan.inline_limit, MOST)
         with self._bench.explained():
-            if head is None:
-                head, rest = peel(as_reader(data), max(plan.inline_limit, MOST))
+            if head is None or head.num_rows > few:
+                # A stream stays in its order, which several threads would not keep.
+                head, rest = peel(as_reader(data), few)
             done = direct_write(plan, head, self._stores) if rest is None else None
         if done is not None:
             return done

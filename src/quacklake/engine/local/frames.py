@@ -44,7 +44,7 @@ def as_reader(data: Any) -> pa.RecordBatchReader:
 
 
 def as_table(data: Any) -> pa.Table | None:
-    """The rows of an Arrow table that DuckDB reads as they are: several threads read a table, but only one a stream."""
+    """The rows of an Arrow table that DuckDB reads as they are, as often as need be."""
     return data if isinstance(data, pa.Table) and _is_exact(data.schema) else None
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 
 from quacklake.engine.local.frames import as_reader, as_table
 from quacklake.engine.local.query import ADDRESS
 from quacklake.engine.local.types import duckdb_type
-from quacklake.engine.local.workbench import ADDRESSES, ROW_ID, Workbench, count_rows, default_sql
+from quacklake.engine.local.workbench import ADDRESSES, ROW_ID, Workbench, default_sql
 from quacklake.errors import MergeCardinalityError
 from quacklake.names import fold, quote
 from quacklake.plan.merge import BoundClause, MergePlan
@@ -20,6 +23,8 @@ from quacklake.plan.results import join_results
 from quacklake.plan.scan import ScanPlan
 from quacklake.plan.write import WriteResult
 from quacklake.predicates.tree import Field
+
+_SOURCE_COLUMN = re.compile(r'"s"\."((?:[^"]|"")+)"')
 
 
 def merge(bench: Workbench, scan: ScanPlan, source: Any, plan: MergePlan) -> WriteResult:
@@ -30,7 +35,7 @@ def merge(bench: Workbench, scan: ScanPlan, source: Any, plan: MergePlan) -> Wri
     """
     everything = replace(scan, columns=scan.schema.columns)
     with bench.cursor(scan) as cursor:
-        _load_source(bench, cursor, source)
+        _load_source(cursor, source, plan)
         rows = bench.rows(cursor, everything)
         _pair(bench, cursor, rows, plan)
         _check_cardinality(bench, cursor)
@@ -46,10 +51,17 @@ def merge(bench: Workbench, scan: ScanPlan, source: Any, plan: MergePlan) -> Wri
         return replace(result, rows_updated=changed, rows_deleted=dead, rows_inserted=fresh.rows_inserted)
 
 
-def _load_source(bench: Workbench, cursor: duckdb.DuckDBPyConnection, source: Any) -> None:
-    """Keep the source, with a number for every row of it."""
+def _load_source(cursor: duckdb.DuckDBPyConnection, source: Any, merge: MergePlan) -> None:
+    """Make `_source` of the source, with a number for every row of it, and `_keys` of what decides about matches."""
     rows = as_table(source)
-    given = rows if rows is not None else as_reader(source)
+    if rows is not None:
+        # DuckDB reads it where it is. But how large it is, it knows only of tables of its own, and it joins by that.
+        numbers = pa.array(np.arange(rows.num_rows, dtype=np.int64))
+        cursor.register("_source", rows.append_column("_quacklake_source_id", numbers))
+        names = [quote(name) for name in rows.column_names if name in _deciding(merge)]
+        cursor.execute(f"CREATE TEMP TABLE _keys AS SELECT {', '.join((*names, '_quacklake_source_id'))} FROM _source")
+        return
+    given = as_reader(source)
     cursor.register("_quacklake_source", given)
     if any(fold(name) == "rowid" for name in given.schema.names):
         number = "row_number() OVER () AS _quacklake_source_id"
@@ -59,6 +71,14 @@ def _load_source(bench: Workbench, cursor: duckdb.DuckDBPyConnection, source: An
         cursor.execute("CREATE TEMP TABLE _source_rows AS FROM _quacklake_source")
         cursor.execute("CREATE TEMP VIEW _source AS SELECT *, rowid AS _quacklake_source_id FROM _source_rows")
     cursor.unregister("_quacklake_source")
+    cursor.execute("CREATE TEMP VIEW _keys AS FROM _source")
+
+
+def _deciding(merge: MergePlan) -> set[str]:
+    """The columns of the source on which it depends what becomes of a pair of rows; perhaps some more."""
+    conditions = (merge.on, *(clause.where for clause in merge.of("matched")))
+    found = (_SOURCE_COLUMN.findall(each.sql("duckdb")) for each in conditions if each is not None)
+    return {name.replace('""', '"') for names in found for name in names}
 
 
 def _pair(bench: Workbench, cursor: duckdb.DuckDBPyConnection, rows: str, merge: MergePlan) -> None:
@@ -68,7 +88,7 @@ def _pair(bench: Workbench, cursor: duckdb.DuckDBPyConnection, rows: str, merge:
     kept = "t.*" if is_used else f"{_prefixed(ADDRESS)}, t.{ROW_ID}"
     cursor.execute(
         f"CREATE TEMP TABLE _pairs AS SELECT {kept}, s._quacklake_source_id, {_acting(clauses)} AS _action "
-        f"FROM ({rows}) AS t JOIN _source AS s ON {merge.on.sql('duckdb')}"
+        f"FROM ({rows}) AS t JOIN _keys AS s ON {merge.on.sql('duckdb')}"
     )
 
 
@@ -118,9 +138,11 @@ def _act_on_matches(
         )
         acts += [(clause, "_unmatched AS t", index) for index, clause in enumerate(by_source)]
     selects = []
+    counts = Counter[str]()
     for clause, source, index in acts:
         addressed = source.partition(" JOIN ")[0]
         cursor.execute(f"INSERT INTO _gone SELECT {_prefixed(ADDRESS)} FROM {addressed} WHERE _action = {index}")
+        counts[clause.action] += cursor.fetchall()[0][0]
         if clause.action == "update":
             new = bench.assign(cursor, source, dict(clause.values), {})
             selects.append((clause, f"SELECT t.{ROW_ID}, {new} FROM {source} WHERE _action = {index}"))
@@ -130,8 +152,7 @@ def _act_on_matches(
         cursor.execute(f"CREATE TEMP TABLE _changed ({ROW_ID} BIGINT, {schema})")
         for _, select in selects:
             cursor.execute(f"INSERT INTO _changed {select}")
-    changed = count_rows(cursor, "_changed")
-    return changed, count_rows(cursor, "_gone") - changed
+    return counts["update"], counts["delete"]
 
 
 def _new_rows(bench: Workbench, cursor: duckdb.DuckDBPyConnection, merge: MergePlan) -> str | None:

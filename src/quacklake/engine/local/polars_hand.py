@@ -62,7 +62,8 @@ def read_batches(
         stores: Where the files are.
     """
     parts = list(_parts(groups, whole=condition is not None))
-    workers = min(_cores(), 8)
+    # Polars has a thread for each core; one more here shapes rows meanwhile.
+    workers = min(_cores() + 1, 8)
     reader = _Reader(plan, condition, constants, stores, alone=len(parts) < workers)
     for batches in _in_parallel(reader.read, parts, workers):
         yield from batches

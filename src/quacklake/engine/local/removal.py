@@ -5,12 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from quacklake.plan.layout import SNAPSHOT_ID_FIELD
@@ -150,19 +152,18 @@ def write_delete_file(
         positions: All of them, in order, each once.
         stamps: The snapshot that deleted each, where there are several.
     """
-    held = {"pos": pa.array(positions)}
-    if stamps is not None:
-        held[SNAPSHOT_COLUMN] = pa.array(stamps)
-    cursor.register("_quacklake_dead", pa.table(held))
+    rows = _rows(file.path, positions, stamps)
     staging = staging_root(plan.path)
     staging.mkdir(parents=True, exist_ok=True)
     name = f"ducklake-{uuid.uuid4()}-delete.parquet"
     made = staging / f".staging-{name}"
     try:
-        size, footer = _copy(cursor, file.path, made, plan, stamps is not None)
+        if plan.encryption_key is None:
+            size, footer = _write_plain(rows, made)
+        else:
+            size, footer = _write_encrypted(cursor, rows, made, plan.encryption_key)
         move_in(made, plan.path + name, stores)
     finally:
-        cursor.unregister("_quacklake_dead")
         made.unlink(missing_ok=True)
     return WrittenDeletes(
         data_file_id=file.file_id,
@@ -174,19 +175,43 @@ def write_delete_file(
     )
 
 
-def _copy(
-    cursor: duckdb.DuckDBPyConnection, data_file: str, target: Path, plan: WritePlan, stamped: bool
-) -> tuple[int, int]:
-    path = data_file.replace("'", "''")
-    ids = f"file_path: {FILE_PATH_FIELD}, pos: {POSITION_FIELD}"
-    if stamped:
-        ids += f", {SNAPSHOT_COLUMN}: {SNAPSHOT_ID_FIELD}"
-    options = f"FORMAT parquet, RETURN_STATS, FIELD_IDS {{{ids}}}"
-    if plan.encryption_key is not None:
-        options += f", {encryption_option(cursor, plan.encryption_key)}"
+def _rows(data_file: str, positions: Positions, stamps: Positions | None) -> pa.Table:
+    """What a delete file says, under the ids of its columns."""
+    every = np.zeros(len(positions), np.int32)
+    columns: list[pa.Array[Any]] = [pa.DictionaryArray.from_arrays(every, pa.array([data_file])), pa.array(positions)]
+    names = {"file_path": FILE_PATH_FIELD, "pos": POSITION_FIELD}
+    if stamps is not None:
+        columns.append(pa.array(stamps))
+        names[SNAPSHOT_COLUMN] = SNAPSHOT_ID_FIELD
+    fields = [
+        pa.field(name, column.type, metadata={b"PARQUET:field_id": str(id_).encode()})
+        for (name, id_), column in zip(names.items(), columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _write_plain(rows: pa.Table, target: Path) -> tuple[int, int]:
+    """Write a delete file; how large it is, and its footer."""
+    # The steps from one position to the next are small numbers; the other columns have hardly more than one value.
+    repeated: Any = [name for name in rows.column_names if name != "pos"]
+    steps = {"pos": "DELTA_BINARY_PACKED"}
+    pq.write_table(rows, target, compression="none", use_dictionary=repeated, column_encoding=steps, store_schema=False)
+    with target.open("rb") as file:
+        size = file.seek(-8, SEEK_END) + 8
+        return size, int.from_bytes(file.read(4), "little")
+
+
+def _write_encrypted(cursor: duckdb.DuckDBPyConnection, rows: pa.Table, target: Path, key: str) -> tuple[int, int]:
+    ids = ", ".join(f"{field.name}: {(field.metadata or {})[b'PARQUET:field_id'].decode()}" for field in rows.schema)
+    options = f"FORMAT parquet, RETURN_STATS, FIELD_IDS {{{ids}}}, {encryption_option(cursor, key)}"
     place = str(target).replace("'", "''")
-    row = cursor.execute(
-        f"COPY (SELECT '{path}' AS file_path, * FROM _quacklake_dead ORDER BY pos) TO '{place}' ({options})"
-    ).fetchone()
+    cursor.register("_quacklake_dead", rows)
+    try:
+        row = cursor.execute(
+            f"COPY (SELECT * REPLACE (file_path::VARCHAR AS file_path) FROM _quacklake_dead ORDER BY pos) "
+            f"TO '{place}' ({options})"
+        ).fetchone()
+    finally:
+        cursor.unregister("_quacklake_dead")
     assert row is not None
     return int(row[2]), int(row[3])

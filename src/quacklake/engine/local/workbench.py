@@ -103,27 +103,35 @@ class Workbench:
 
     def insert_table(self, cursor: duckdb.DuckDBPyConnection, table: str) -> WriteResult:
         """The rows of a table of this connection, in shape already, as new rows."""
-        count = count_rows(cursor, table)
-        if not count:
+        count = self._count_few(cursor, table)
+        if count == 0:
             return WriteResult()
-        if count <= self.plan.inline_limit:
+        if count is not None:
             insert = inlined_insert(cursor, self.plan.schema, f"SELECT * FROM {table}")
             return WriteResult(inserts=insert, rows_inserted=count)
-        return WriteResult(
-            files=write_files(cursor, self.plan, f"SELECT * FROM {table}", self._stores), rows_inserted=count
-        )
+        files = write_files(cursor, self.plan, f"SELECT * FROM {table}", self._stores)
+        return WriteResult(files=files, rows_inserted=sum(file.record_count for file in files))
 
     def reinsert(self, cursor: duckdb.DuckDBPyConnection, table: str) -> WriteResult:
         """Rows that keep their ids."""
-        count = count_rows(cursor, table)
-        if not count:
+        count = self._count_few(cursor, table)
+        if count == 0:
             return WriteResult()
-        if count <= self.plan.inline_limit:
+        if count is not None:
             ids = tuple(row[0] for row in cursor.execute(f"SELECT {ROW_ID} FROM {table} ORDER BY {ROW_ID}").fetchall())
             insert = inlined_insert(cursor, self.plan.schema, f"SELECT * FROM {table} ORDER BY {ROW_ID}")
             return WriteResult(inserts=replace(insert, row_ids=ids))
         query = f"SELECT *, {ROW_ID} AS {ROW_ID_COLUMN} FROM {table}"
         return WriteResult(files=write_files(cursor, self.plan, query, self._stores, row_ids=True))
+
+    def _count_few(self, cursor: duckdb.DuckDBPyConnection, table: str) -> int | None:
+        """How many rows a table has; None when they are not for the catalog, however many there are."""
+        few = self.plan.inline_limit
+        if not few:
+            return None
+        # The table may be a view: to count all its rows would be to compute them twice.
+        count = count_rows(cursor, f"(SELECT 1 FROM {table} LIMIT {few + 1})")
+        return count if count <= few else None
 
     def write_out(self, cursor: duckdb.DuckDBPyConnection, insert: InlinedInsert) -> tuple[WrittenFile, ...]:
         """Rows that were meant for the catalog, as files after all; those that have ids keep them."""
