@@ -53,8 +53,8 @@ class FaultyBackend:
         return error.failure if isinstance(error, Injected) else self.inner.classify(error)
 
     @contextmanager
-    def write(self) -> Iterator[sa.Connection]:
-        with self.inner.write() as connection:
+    def write(self, first: sa.Executable | None = None) -> Iterator[sa.Connection]:
+        with self.inner.write(first) as connection:
             self.seen.clear()
             sa.event.listen(connection, "before_cursor_execute", self._before)
             sa.event.listen(connection, "after_cursor_execute", self._after)

@@ -19,14 +19,14 @@ import sqlalchemy as sa
 from quacklake.catalog.backends.protocol import Backend, Failure
 from quacklake.catalog.lake import Catalog
 from quacklake.commit.apply.attempt import Attempt
-from quacklake.commit.apply.order import apply_all
+from quacklake.commit.apply.order import apply_all, is_blind
 from quacklake.commit.apply.tables_first import Made, begin_again, make_tables, missing_tables
 from quacklake.commit.changes import AddDeletes, Intent
 from quacklake.commit.claims import claims_of
 from quacklake.commit.conflicts import find_conflicts
 from quacklake.commit.evidence import is_ours
 from quacklake.commit.prepare import Prepared, prepare
-from quacklake.commit.state import Turn, load_happened, take_turn
+from quacklake.commit.state import Turn, load_happened, standing_in_line, take_turn
 from quacklake.commit.verify import conflict_error
 from quacklake.errors import CatalogError
 from quacklake.plan.write import WrittenDeletes
@@ -103,7 +103,7 @@ class Committer:
         catalog = self._catalog
         self._sealed = None
         try:
-            with catalog.backend.write() as connection:
+            with catalog.backend.write(standing_in_line(catalog.tables, catalog.backend)) as connection:
                 attempt = self._write(connection, catalog.backend)
                 self._sealed = attempt
         except sa.exc.SQLAlchemyError:
@@ -124,14 +124,27 @@ class Committer:
             connection.exec_driver_sql("ROLLBACK")
             made: set[Made] = set()
             with backend.exclusive(connection):
-                begin_again(connection)
-                attempt, prepared = self._prepare(connection)
+                attempt, prepared = self._prepare_again(connection)
                 while missing := missing_tables(attempt, made):
                     make_tables(attempt, missing)
                     made.update(missing)
-                    attempt, prepared = self._prepare(connection)
-        apply_all(attempt, prepared)
+                    attempt, prepared = self._prepare_again(connection)
+        if is_blind(attempt):
+            # Others wait meanwhile, and nothing can come out of these statements but an error.
+            with backend.together(connection):
+                apply_all(attempt, prepared)
+                # The end of the transaction may be sent along: from here on it may be part of the lake.
+                self._sealed = attempt
+        else:
+            apply_all(attempt, prepared)
         return attempt
+
+    def _prepare_again(self, connection: sa.Connection) -> tuple[Attempt, Prepared]:
+        begin_again(connection)
+        waiting = standing_in_line(self._catalog.tables, self._catalog.backend)
+        if waiting is not None:
+            connection.execute(waiting)
+        return self._prepare(connection)
 
     def _prepare(self, connection: sa.Connection) -> tuple[Attempt, Prepared]:
         catalog = self._catalog

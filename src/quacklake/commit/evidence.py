@@ -11,7 +11,7 @@ from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.apply.files import relative_to
 from quacklake.commit.apply.snapshot import changes_text
 from quacklake.commit.changes import AddDeletes, AddFiles, CreateNamespace, CreateTable, CreateView
-from quacklake.commit.state import take_turn
+from quacklake.commit.state import standing_in_line, take_turn
 from quacklake.errors import CatalogError, QuacklakeError
 
 _PATIENCE_SECONDS = 60.0
@@ -29,7 +29,7 @@ def is_ours(catalog: Catalog, attempt: Attempt) -> bool:
     pause = 0.05
     while True:
         try:
-            with catalog.backend.write() as connection:
+            with catalog.backend.write(standing_in_line(catalog.tables, catalog.backend)) as connection:
                 take_turn(connection, catalog.tables, catalog.backend)
                 return _compare(connection, catalog, attempt)
         except (sa.exc.SQLAlchemyError, QuacklakeError) as error:

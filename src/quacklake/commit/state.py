@@ -30,18 +30,22 @@ class Turn:
     """For the new snapshot: the catalog's clock, and never before the snapshot it comes after."""
 
 
-def take_turn(connection: sa.Connection, tables: CatalogTables, backend: Backend) -> Turn:
-    """Wait until no other commit of ours is under way, then look.
+def standing_in_line(tables: CatalogTables, backend: Backend) -> sa.Executable | None:
+    """The statement that waits until no other commit of ours is under way; a file lets in one writer at a time anyhow.
 
     The primary key of the snapshots decides who wins, also against DuckDB. The lock is there so that many writers
     stand in line and do not all run into that key.
+    """
+    return _lock(tables) if backend.name in _CLOCKS else None
+
+
+def take_turn(connection: sa.Connection, tables: CatalogTables, backend: Backend) -> Turn:
+    """Look at the catalog; the statement of `standing_in_line` has been run.
 
     Raises:
         VersionError: When the lake is not of the version that is written here.
     """
     is_server = backend.name in _CLOCKS
-    if is_server:
-        connection.execute(_lock(tables))
     row = connection.execute(_newest(tables)[backend.name]).first()
     if row is None:
         raise CatalogError("the lake has no snapshot", hint="the catalog is damaged; restore it from a backup")

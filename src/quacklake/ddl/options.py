@@ -10,7 +10,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from quacklake.catalog.lake import Catalog
-from quacklake.commit.state import take_turn
+from quacklake.commit.state import standing_in_line, take_turn
 from quacklake.errors import InvalidInputError
 
 Value = str | int | float | bool
@@ -147,8 +147,8 @@ def write_option(
         metadata.c.scope_id.is_(None) if scope_id is None else metadata.c.scope_id == scope_id,
     )
     try:
-        with catalog.backend.write() as connection:
-            # One at a time, or two writers would each insert a row.
+        # One at a time, or two writers would each insert a row.
+        with catalog.backend.write(standing_in_line(catalog.tables, catalog.backend)) as connection:
             take_turn(connection, catalog.tables, catalog.backend)
             found = connection.execute(sa.select(metadata.c.value).where(same)).first()
             if found is None:

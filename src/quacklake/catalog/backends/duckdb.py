@@ -75,8 +75,10 @@ class DuckdbBackend:
         return self.read()
 
     @contextmanager
-    def write(self) -> Iterator[sa.Connection]:
+    def write(self, first: sa.Executable | None = None) -> Iterator[sa.Connection]:
         with self._transaction(writes=True) as connection:
+            if first is not None:
+                connection.execute(first)
             yield connection
 
     @contextmanager

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from quacklake.catalog.backends.failures import driver_error, first_line
 from quacklake.catalog.backends.protocol import Failure
-from quacklake.catalog.backends.server import CONNECT_TIMEOUT_SECONDS, ServerBackend, build_engine, group_columns
+from quacklake.catalog.backends.server import CONNECT_TIMEOUT_SECONDS, ENDED, ServerBackend, build_engine, group_columns
 from quacklake.catalog.url import CatalogUrl
 from quacklake.errors import AuthError, CatalogError, InvalidInputError, QuacklakeError
 from quacklake.names import quote
@@ -71,22 +71,16 @@ class PostgresqlBackend(ServerBackend):
         engine = build_engine("postgresql+psycopg", "psycopg", "postgres", arguments, use_native_hstore=False)
         super().__init__(url, sql_schema or DEFAULT_SQL_SCHEMA, engine)
 
+    def _begin_writing(self, connection: sa.Connection, first: sa.Executable | None) -> None:
+        with _in_one_go(connection):
+            super()._begin_writing(connection, first)
+
     @contextmanager
     def together(self, connection: sa.Connection) -> Iterator[None]:
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        base = connection.dialect.loaded_dbapi.Error
-        try:
-            with driver.pipeline():
-                yield
-        except base as error:
-            # It comes from the driver itself; the others know SQLAlchemy's errors.
-            lost = connection.dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
-            if lost:
-                connection.invalidate(error)
-            raise sa.exc.DBAPIError.instance(
-                None, None, error, base, hide_parameters=True, connection_invalidated=lost, dialect=connection.dialect
-            ) from error
+        with _in_one_go(connection):
+            yield
+            connection.exec_driver_sql("COMMIT")
+        connection.info[ENDED] = True
 
     def classify(self, error: BaseException) -> Failure:
         code = getattr(driver_error(error), "sqlstate", None)
@@ -136,3 +130,22 @@ class PostgresqlBackend(ServerBackend):
         if connection.execute(_HAS_PLACE, {"place": self.sql_schema}).first() is None:
             connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {quote(self.sql_schema)}")
         yield
+
+
+@contextmanager
+def _in_one_go(connection: sa.Connection) -> Iterator[None]:
+    """Send statements one after the other, and wait for all of them at the end. After an error none is run any more."""
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    base = connection.dialect.loaded_dbapi.Error
+    try:
+        with driver.pipeline():
+            yield
+    except base as error:
+        # It comes from the driver itself; whoever tells errors apart knows SQLAlchemy's.
+        lost = connection.dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
+        if lost:
+            connection.invalidate(error)
+        raise sa.exc.DBAPIError.instance(
+            None, None, error, base, hide_parameters=True, connection_invalidated=lost, dialect=connection.dialect
+        ) from error

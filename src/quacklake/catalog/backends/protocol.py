@@ -36,18 +36,21 @@ class Backend(Protocol):
         """A connection for a single query, which sees one state by itself. Errors come out as from `read`."""
         ...
 
-    def write(self) -> AbstractContextManager[sa.Connection]:
+    def write(self, first: sa.Executable | None = None) -> AbstractContextManager[sa.Connection]:
         """A connection in a transaction that commits when the block ends well and rolls back otherwise.
 
         Errors of statements come out as they are, for the caller to `classify` and try again, or to `translate`.
+
+        Args:
+            first: A statement to run at once; nobody looks at what it returns.
         """
         ...
 
     def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
-        """Send the statements of the block without waiting for each, where the driver can do that.
+        """Send the last statements of a transaction, and its end, without waiting for each where the driver can.
 
         Nobody may look at what they return, not even at how many rows there were. Errors come out at the latest
-        when the block ends.
+        when the block ends; by then the transaction may have ended already.
         """
         ...
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +15,9 @@ from quacklake.catalog.url import CatalogUrl
 from quacklake.errors import MissingExtraError, QuacklakeError
 
 CONNECT_TIMEOUT_SECONDS = 10
+ENDED = "quacklake_ended"
+"""Noted at a connection whose transaction has ended before its block does."""
+Begin = Callable[[sa.Connection], None]
 
 
 class ServerBackend:
@@ -34,7 +38,7 @@ class ServerBackend:
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        with translated(self), self._transaction(self.begin_read) as connection:
+        with translated(self), self._transaction(self._begin_reading) as connection:
             yield connection
 
     @contextmanager
@@ -43,27 +47,28 @@ class ServerBackend:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[sa.Connection]:
-        with self._transaction(self.begin_write) as connection:
+    def write(self, first: sa.Executable | None = None) -> Iterator[sa.Connection]:
+        with self._transaction(partial(self._begin_writing, first=first)) as connection:
             yield connection
 
     @contextmanager
-    def _transaction(self, begin: Sequence[str]) -> Iterator[sa.Connection]:
-        with translated(self):
-            connection = self._open(begin)
+    def _transaction(self, begin: Begin) -> Iterator[sa.Connection]:
+        connection = self._open(begin)
         try:
             yield connection
-            connection.exec_driver_sql("COMMIT")
+            if not connection.info.pop(ENDED, False):
+                connection.exec_driver_sql("COMMIT")
         except BaseException:
             self._abandon(connection)
             raise
         finally:
             connection.close()
 
-    def _open(self, begin: Sequence[str]) -> sa.Connection:
-        connection = self._connect()
+    def _open(self, begin: Begin) -> sa.Connection:
+        with translated(self):
+            connection = self._connect()
         try:
-            self._begin(connection, begin)
+            begin(connection)
             return connection
         except sa.exc.DBAPIError as error:
             connection.invalidate()
@@ -71,10 +76,12 @@ class ServerBackend:
             if self.classify(error) != "lost":
                 raise
         # The server was restarted since the connection was used last: a new one is as good.
-        connection = self._connect()
+        with translated(self):
+            connection = self._connect()
         try:
-            self._begin(connection, begin)
+            begin(connection)
         except BaseException:
+            connection.invalidate()
             connection.close()
             raise
         return connection
@@ -82,9 +89,15 @@ class ServerBackend:
     def _connect(self) -> sa.Connection:
         return self._engine.connect()
 
-    def _begin(self, connection: sa.Connection, begin: Sequence[str]) -> None:
-        for statement in begin:
+    def _begin_reading(self, connection: sa.Connection) -> None:
+        for statement in self.begin_read:
             connection.exec_driver_sql(statement)
+
+    def _begin_writing(self, connection: sa.Connection, first: sa.Executable | None) -> None:
+        for statement in self.begin_write:
+            connection.exec_driver_sql(statement)
+        if first is not None:
+            connection.execute(first)
 
     def _abandon(self, connection: sa.Connection) -> None:
         if connection.invalidated or connection.closed:

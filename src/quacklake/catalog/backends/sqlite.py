@@ -52,9 +52,11 @@ class SqliteBackend:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[sa.Connection]:
+    def write(self, first: sa.Executable | None = None) -> Iterator[sa.Connection]:
         # A deferred transaction that turns into a writer fails at once when another writer was quicker.
         with self._transaction("BEGIN IMMEDIATE") as connection:
+            if first is not None:
+                connection.execute(first)
             yield connection
 
     @contextmanager

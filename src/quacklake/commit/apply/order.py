@@ -26,17 +26,13 @@ from quacklake.commit.changes import AddFiles, InlineRows
 from quacklake.commit.prepare import Prepared
 
 
+def is_blind(attempt: Attempt) -> bool:
+    """Whether no statement of the commit depends on what another one found."""
+    return all(isinstance(change, AddFiles | InlineRows) for change in attempt.intent.changes)
+
+
 def apply_all(attempt: Attempt, prepared: Prepared) -> None:
     """Run every statement of the commit."""
-    if all(isinstance(change, AddFiles | InlineRows) for change in attempt.intent.changes):
-        # Others wait meanwhile, and nothing can come out of these statements but an error.
-        with attempt.backend.together(attempt.connection):
-            _apply_all(attempt, prepared)
-    else:
-        _apply_all(attempt, prepared)
-
-
-def _apply_all(attempt: Attempt, prepared: Prepared) -> None:
     insert_snapshot(attempt)
     drop_tables(attempt)
     renamed_tables = end_renamed_tables(attempt)

@@ -36,7 +36,7 @@ def missing_tables(attempt: Attempt, made: Collection[Made] = ()) -> list[Made]:
 
 
 def make_tables(attempt: Attempt, missing: Sequence[Made]) -> None:
-    """Make the tables, each of which ends the transaction, and begin another one."""
+    """Make the tables, each of which ends the transaction."""
     connection, schema = attempt.connection, attempt.tables.sql_schema
     quoted = connection.dialect.identifier_preparer.quote
     place = "" if schema is None else f"{quoted(schema)}."
@@ -45,7 +45,6 @@ def make_tables(attempt: Attempt, missing: Sequence[Made]) -> None:
     for name, ddl in missing:
         connection.exec_driver_sql(f"DROP TABLE IF EXISTS {place}{quoted(name)}", execution_options=plain)
         connection.exec_driver_sql(ddl, execution_options=plain)
-    begin_again(connection)
 
 
 def begin_again(connection: sa.Connection) -> None:
