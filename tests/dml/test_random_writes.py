@@ -1,4 +1,7 @@
-"""Random changes by us and by a DuckDB that stays attached, each compared with a plain table that gets the same."""
+"""Random changes by us and by a DuckDB that stays attached, each compared with a plain table that gets the same.
+
+After every step both are asked for all rows, counts, ranges and a filter; at the end, for every snapshot there was.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,12 @@ from tests.conftest import Duck
 from tests.lakes import Place
 
 SEEDS = range(int(os.environ.get("QUACKLAKE_RANDOM_LIVES", "4")))
-COLUMNS = ("id", "name", "amount", "tags")
+MORE = {
+    "INTEGER": ("INT", pa.int32(), 7),
+    "VARCHAR": ("STRING", pa.string(), "it's"),
+    "DATE": ("DATE", pa.date32(), None),
+}
+"""Types of columns that come and go: in our words, to Arrow, and a default."""
 FIELDS: list[tuple[str, pa.DataType]] = [
     ("id", pa.int64()),
     ("name", pa.string()),
@@ -47,13 +55,18 @@ class Life:
         self.plain.execute(f"CREATE TABLE t ({definition})")
         self.session.create_table("t", "id BIGINT, name STRING, amount DECIMAL(12,2), tags ARRAY<STRING>")
         self.next_id = 0
+        self.more: dict[str, str] = {}
+        """Columns that came later, with their types."""
+        self.named = 0
         self.log: list[str] = []
+        self.past: dict[int, tuple[list[str], list[tuple[Any, ...]]]] = {}
+        """Every snapshot, with the columns and rows that it has to show."""
 
     def frame(self, rows: int) -> pa.Table:
         ids = list(range(self.next_id, self.next_id + rows))
         self.next_id += rows
         pick = self.random
-        return pa.table(
+        frame = pa.table(
             {
                 "id": ids,
                 "name": [None if pick.random() < 0.1 else f"n{i % 17}" for i in ids],
@@ -62,6 +75,11 @@ class Life:
             },
             schema=SCHEMA,
         )
+        for column, type_ in self.more.items():
+            if pick.random() < 0.7:
+                values = [None if pick.random() < 0.2 else i % 100 for i in ids]
+                frame = frame.append_column(column, _values(values, type_))
+        return frame
 
     def predicate(self) -> str:
         a = self.random.randrange(self.next_id + 1)
@@ -125,6 +143,36 @@ class Life:
         self.insert_plainly(frame)
         self.session.table("t").overwrite(self.give(frame), where)
 
+    def alter(self) -> None:
+        """A column more or less, another name, another type, by either of the two."""
+        column = self.random.choice([*self.more, None])
+        self.named += 1
+        name, table = f"c{self.named}", self.session.table("t")
+        if column is None:
+            type_ = self.random.choice(list(MORE))
+            ours, _, default = MORE[type_]
+            text = "NULL" if default is None else "'" + str(default).replace("'", "''") + "'"
+            sql = f"ADD COLUMN {name} {type_} DEFAULT {text}"
+            self.more[name] = type_
+            self.play(sql, lambda: table.add_column(name, ours, default=default))
+        elif self.more[column] == "INTEGER" and self.random.random() < 0.4:
+            self.more[column] = "BIGINT"
+            self.play(f"ALTER {column} SET DATA TYPE BIGINT", lambda: table.alter_column(column, "BIGINT"))
+        elif self.random.random() < 0.5:
+            self.more = {name if each == column else each: type_ for each, type_ in self.more.items()}
+            self.play(f"RENAME {column} TO {name}", lambda: table.rename_column(column, name))
+        else:
+            del self.more[column]
+            self.play(f"DROP COLUMN {column}", lambda: table.drop_column(column))
+
+    def play(self, sql: str, ours: Callable[[], object]) -> None:
+        self.log.append(sql)
+        self.plain.execute(f"ALTER TABLE t {sql}")
+        if self.random.random() < 0.5:
+            self.live.execute(f"ALTER TABLE lk.t {sql}").fetchall()
+        else:
+            ours()
+
     def flush_by_duckdb(self) -> None:
         self.live.execute("CALL ducklake_flush_inlined_data('lk')")
 
@@ -148,6 +196,7 @@ class Life:
             self.flush_by_duckdb: 1,
             self.merge_files_by_duckdb: 1,
             self.partition: 1,
+            self.alter: 4,
         }
         chosen = self.random.choices(list(steps), list(steps.values()))[0]
         self.log.append(chosen.__name__)
@@ -155,11 +204,13 @@ class Life:
         self.compare()
 
     def compare(self) -> None:
-        expected = self.plain.execute("SELECT id, name, amount, tags FROM t ORDER BY id").fetchall()
+        names = ["id", "name", "amount", "tags", *self.more]
+        listed = ", ".join(names)
+        expected = self.plain.execute(f"SELECT {listed} FROM t ORDER BY id").fetchall()
         self.plain.register("ours", self.session.table("t").scan(row_ids=True).to_arrow())
-        ours = self.plain.execute("SELECT id, name, amount, tags FROM ours ORDER BY id").fetchall()
+        ours = self.plain.execute(f"SELECT {listed} FROM ours ORDER BY id").fetchall()
         assert ours == expected, self.log
-        theirs = self.live.execute("SELECT id, name, amount, tags FROM lk.t ORDER BY id").fetchall()
+        theirs = self.live.execute(f"SELECT {listed} FROM lk.t ORDER BY id").fetchall()
         assert theirs == expected, self.log
         ids = self.plain.execute("SELECT rowid, id FROM ours ORDER BY id").fetchall()
         assert ids == self.live.execute("SELECT rowid, id FROM lk.t ORDER BY id").fetchall(), self.log
@@ -170,6 +221,24 @@ class Life:
         where = self.predicate()
         want = self.plain.execute(f"SELECT count(*), sum(id) FROM t WHERE {where}").fetchone()
         assert self.live.execute(f"SELECT count(*), sum(id) FROM lk.t WHERE {where}").fetchone() == want, self.log
+        self.past[self.session.current_snapshot] = names, expected
+
+    def compare_past(self, read: Callable[[ql.Session, int], pa.Table]) -> None:
+        """Every snapshot still shows what it showed."""
+        for snapshot, (names, expected) in self.past.items():
+            listed = ", ".join(names)
+            self.plain.register("then", read(self.session, snapshot))
+            found = self.plain.execute(f'SELECT {listed} FROM "then" ORDER BY id').fetchall()
+            assert found == expected, (snapshot, self.log)
+            query = f"SELECT {listed} FROM lk.t AT (VERSION => {snapshot}) ORDER BY id"
+            assert self.live.execute(query).fetchall() == expected, (snapshot, self.log)
+
+
+def _values(numbers: list[int | None], type_: str) -> Any:
+    arrow: Any = pa.int64() if type_ == "BIGINT" else MORE[type_][1]
+    if type_ == "VARCHAR":
+        return pa.array([None if number is None else f"v{number}" for number in numbers], arrow)
+    return pa.array(numbers, pa.int32()).cast(arrow)
 
 
 @pytest.mark.parametrize("name", ["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
@@ -183,5 +252,7 @@ def test_both_writers_always_see_what_both_wrote(
         duck(place) as live,
     ):
         life = Life(session, live, seed, lambda frame: frame)
-        for _ in range(14):
+        for _ in range(40):
             life.step()
+        life.compare_past(lambda session, snapshot: session.table("t", at=snapshot).to_arrow())
+        assert not session.check()
