@@ -76,7 +76,7 @@ def as_plain(values: Any, type_: Leaf) -> Any:
         return as_plain(values.dictionary_decode(), type_)
     if isinstance(arrow, pa.BaseExtensionType):
         return as_plain(values.storage, type_)
-    if not _fits(arrow, _name(type_)):
+    if not fits(arrow, _name(type_)):
         raise Unreadable(f"{arrow} values cannot be written as {type_}")
     return values
 
@@ -149,7 +149,8 @@ _NATIVE: Mapping[str, Sequence[Test]] = {
 """What Arrow may have for each type besides text."""
 
 
-def _fits(arrow: pa.DataType, name: str) -> bool:
+def fits(arrow: pa.DataType, name: str) -> bool:
+    """Whether Arrow's type is one for values of a type of the lake."""
     if is_text(arrow):
         return name not in ("boolean", "blob")
     return _KINDS.is_null(arrow) or any(test(arrow) for test in _NATIVE.get(name, ()))

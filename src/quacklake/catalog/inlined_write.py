@@ -84,7 +84,8 @@ def can_inline(backend_name: str, columns: Sequence[Column], data: pa.Table | No
     reason = _columns_reason(backend_name, columns)
     if reason is not None or data is None:
         return reason
-    doubtful = [index for index, column in enumerate(columns) if not _keeps_all(backend_name, column)]
+    types = data.schema.types
+    doubtful = [index for index, column in enumerate(columns) if not _keeps_all(backend_name, column, types[index])]
     try:
         encode_rows(backend_name, [columns[index] for index in doubtful], data.select(doubtful))
     except UnsupportedError as error:
@@ -92,10 +93,11 @@ def can_inline(backend_name: str, columns: Sequence[Column], data: pa.Table | No
     return None
 
 
-def _keeps_all(backend_name: str, column: Column) -> bool:
-    """Whether the catalog gives back whatever an engine hands over for a column: nobody need look at the values."""
+def _keeps_all(backend_name: str, column: Column, arrow: pa.DataType) -> bool:
+    """Whether the catalog gives back every value of an Arrow type for a column: nobody need look at the values."""
     name = str(column.type)
-    return name in _KEPT or (name == "varchar" and backend_name != "postgresql")
+    is_kept = name in _KEPT or (name == "varchar" and backend_name != "postgresql")
+    return is_kept and duckdb_text.fits(arrow, name)
 
 
 def _columns_reason(backend_name: str, columns: Sequence[Column]) -> str | None:

@@ -20,6 +20,7 @@ from quacklake.catalog.backends.protocol import Backend, Failure
 from quacklake.catalog.lake import Catalog
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.apply.order import apply_all, is_blind
+from quacklake.commit.apply.stats import grown
 from quacklake.commit.apply.tables_first import Made, begin_again, make_tables, missing_tables
 from quacklake.commit.changes import AddDeletes, Intent
 from quacklake.commit.claims import claims_of
@@ -148,7 +149,8 @@ class Committer:
 
     def _prepare(self, connection: sa.Connection) -> tuple[Attempt, Prepared]:
         catalog = self._catalog
-        turn = take_turn(connection, catalog.tables, catalog.backend)
+        known = next((id_ for id_ in grown(self._intent) if id_ >= 0), None)
+        turn = take_turn(connection, catalog.tables, catalog.backend, known)
         self._judge(connection, turn)
         self._refuse_stale(turn.newest.snapshot_id + 1)
         prepared = prepare(connection, catalog.tables, catalog.backend, self._intent, turn)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.tables import CatalogTables
-from quacklake.commit.apply.inlined import InlinedTable, load_inlined_tables, needed_layouts
-from quacklake.commit.apply.stats import TableStats, load_stats, shift_row_ids
+from quacklake.commit.apply.inlined import InlinedTable, needed_layouts, read_inlined, with_layouts
+from quacklake.commit.apply.stats import TableStats, grown, read_stats, shift_row_ids
 from quacklake.commit.changes import AddFiles, Intent
 from quacklake.commit.ids import Allocation, MappingKey, allocate
-from quacklake.commit.state import Turn
+from quacklake.commit.state import Turn, look
 from quacklake.plan.scan import MappedName
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,16 @@ class Prepared:
 
 def prepare(connection: sa.Connection, tables: CatalogTables, backend: Backend, intent: Intent, turn: Turn) -> Prepared:
     """Read what the commit builds on and allocate its ids."""
-    inlined = load_inlined_tables(connection, tables, intent)
+    wanted = sorted({*grown(intent), *with_layouts(intent)})
+    found = {
+        table_id: turn.rows if table_id == turn.table_id else look(connection, tables, backend, table_id)
+        for table_id in wanted
+        if table_id >= 0
+    }
+    inlined = _present({table_id: read_inlined(found.get(table_id, ())) for table_id in with_layouts(intent)})
     layouts = needed_layouts(connection, tables, backend, intent, inlined)
     complete = replace(intent, changes=(*intent.changes, *layouts))
-    stats = load_stats(connection, tables, complete)
+    stats = _present({table_id: read_stats(found.get(table_id, ())) for table_id in grown(intent)})
     mappings = _known_mappings(connection, tables, complete)
     return Prepared(
         intent=complete,
@@ -49,6 +57,10 @@ def prepare(connection: sa.Connection, tables: CatalogTables, backend: Backend, 
         mappings=mappings,
         inlined=inlined,
     )
+
+
+def _present(found: Mapping[int, T | None]) -> dict[int, T]:
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _known_mappings(connection: sa.Connection, tables: CatalogTables, intent: Intent) -> dict[MappingKey, int]:

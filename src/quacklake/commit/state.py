@@ -21,6 +21,9 @@ from quacklake.errors import CatalogError
 _CLOCKS = {"postgresql": "clock_timestamp()", "mysql": "UTC_TIMESTAMP()"}
 
 
+Row = sa.Row[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The state on top of which this commit goes."""
@@ -28,6 +31,10 @@ class Turn:
     newest: Snapshot
     time: datetime
     """For the new snapshot: the catalog's clock, and never before the snapshot it comes after."""
+    table_id: int | None = None
+    """The table that was looked at along with it."""
+    rows: Sequence[Row] = ()
+    """What `look` found."""
 
 
 def standing_in_line(tables: CatalogTables, backend: Backend) -> sa.Executable | None:
@@ -39,21 +46,33 @@ def standing_in_line(tables: CatalogTables, backend: Backend) -> sa.Executable |
     return _lock(tables) if backend.name in _CLOCKS else None
 
 
-def take_turn(connection: sa.Connection, tables: CatalogTables, backend: Backend) -> Turn:
+def take_turn(connection: sa.Connection, tables: CatalogTables, backend: Backend, table_id: int | None = None) -> Turn:
     """Look at the catalog; the statement of `standing_in_line` has been run.
+
+    Args:
+        connection: In the transaction of the commit.
+        tables: The tables of the catalog.
+        backend: What kind of database it is.
+        table_id: A table to look at in the same query.
 
     Raises:
         VersionError: When the lake is not of the version that is written here.
     """
     is_server = backend.name in _CLOCKS
-    row = connection.execute(_newest(tables)[backend.name]).first()
+    rows = look(connection, tables, backend, table_id)
+    row = rows[0] if rows else None
     if row is None:
         raise CatalogError("the lake has no snapshot", hint="the catalog is damaged; restore it from a backup")
     check_writable(str(row.version), backend.display)
     # A catalog that is a file has the clock of this machine.
     moment = row.clock if is_server else datetime.now(UTC)
     found = Snapshot(row.snapshot_id, row.snapshot_time, row.schema_version, row.next_catalog_id, row.next_file_id)
-    return Turn(found, max(moment, found.time))
+    return Turn(found, max(moment, found.time), table_id, rows)
+
+
+def look(connection: sa.Connection, tables: CatalogTables, backend: Backend, table_id: int | None) -> Sequence[Row]:
+    """The newest snapshot and what a commit must know of one table, once for every column that has statistics."""
+    return connection.execute(_newest(tables)[backend.name], {"table": table_id}).all()
 
 
 @prepared
@@ -68,13 +87,39 @@ def _lock(tables: CatalogTables) -> sa.Select[Any]:
 
 @prepared
 def _newest(tables: CatalogTables) -> dict[str, sa.Select[Any]]:
-    """By backend, the query for the newest snapshot, the version of the lake and the server's time."""
-    version = _version(tables).limit(1).scalar_subquery().label("version")
-    newest = sa.select(tables.snapshot, version).order_by(tables.snapshot.c.snapshot_id.desc()).limit(1)
+    """By backend: what `look` asks."""
+    asked = sa.bindparam("table", type_=sa.BigInteger())
+    newest = sa.select(tables.snapshot).order_by(tables.snapshot.c.snapshot_id.desc()).limit(1).subquery("newest")
+    table, columns, registered = tables.table_stats, tables.table_column_stats, tables.inlined_data_tables
+    inlined = (
+        sa.select(registered.c.table_name, registered.c.schema_version)
+        .where(registered.c.table_id == asked)
+        .order_by(registered.c.schema_version.desc())
+        .limit(1)
+        .subquery("inlined")
+    )
+    versions = tables.schema_versions.c
+    layout = sa.select(sa.func.max(versions.schema_version)).where(versions.table_id == asked).scalar_subquery()
+    query = sa.select(
+        newest,
+        _version(tables).limit(1).scalar_subquery().label("version"),
+        table.c.table_id.label("counted_id"),
+        table.c.record_count,
+        table.c.next_row_id,
+        table.c.file_size_bytes,
+        *(column for column in columns.c if column.name != "table_id"),
+        inlined.c.table_name.label("inlined_name"),
+        inlined.c.schema_version.label("inlined_version"),
+        layout.label("layout"),
+    ).select_from(
+        newest.outerjoin(table, table.c.table_id == asked)
+        .outerjoin(columns, columns.c.table_id == table.c.table_id)
+        .outerjoin(inlined, sa.true())
+    )
     with_clock = {
-        name: newest.add_columns(sa.literal_column(clock, Moment()).label("clock")) for name, clock in _CLOCKS.items()
+        name: query.add_columns(sa.literal_column(clock, Moment()).label("clock")) for name, clock in _CLOCKS.items()
     }
-    return {"sqlite": newest, "duckdb": newest, **with_clock}
+    return {"sqlite": query, "duckdb": query, **with_clock}
 
 
 def load_happened(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.inlined_write import can_inline, create_inlined, encode_rows, inlined_name, insert_inlined
 from quacklake.catalog.load import load_schema
-from quacklake.catalog.tables import CatalogTables, prepared
+from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.view import TableEntry
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.apply.columns import changes_layout, layout_of
@@ -25,6 +24,7 @@ from quacklake.commit.changes import (
     RenameTable,
     SetPartition,
 )
+from quacklake.commit.state import Row
 from quacklake.commit.verify import expect_rows
 from quacklake.plan.write import InlinedRowDeletes
 
@@ -39,29 +39,18 @@ class InlinedTable:
     """Whether nothing about the table's columns changed since it was made."""
 
 
-def load_inlined_tables(connection: sa.Connection, tables: CatalogTables, intent: Intent) -> dict[int, InlinedTable]:
-    """The newest tables for inlined rows, of the tables that get such rows or another layout."""
-    wanted = {*_changed_layouts(intent), *(change.table_id for change in intent.of(InlineRows))}
-    found = {}
-    for table_id in wanted:
-        row = connection.execute(_newest_table(tables), {"table": table_id}).first() if table_id >= 0 else None
-        if row is not None:
-            is_newest = row.layout is not None and row.layout <= row.schema_version
-            found[table_id] = InlinedTable(row.table_name, row.schema_version, is_newest)
-    return found
+def read_inlined(rows: Sequence[Row]) -> InlinedTable | None:
+    """The newest table for inlined rows of a table that was looked at, if it has one."""
+    row = rows[0] if rows else None
+    if row is None or row.inlined_name is None:
+        return None
+    is_newest = row.layout is not None and row.layout <= row.inlined_version
+    return InlinedTable(row.inlined_name, row.inlined_version, is_newest)
 
 
-@prepared
-def _newest_table(tables: CatalogTables) -> sa.Select[Any]:
-    registered, versions = tables.inlined_data_tables, tables.schema_versions
-    asked = sa.bindparam("table", type_=sa.BigInteger())
-    layout = sa.select(sa.func.max(versions.c.schema_version)).where(versions.c.table_id == asked).scalar_subquery()
-    return (
-        sa.select(registered.c.table_name, registered.c.schema_version, layout.label("layout"))
-        .where(registered.c.table_id == asked)
-        .order_by(registered.c.schema_version.desc())
-        .limit(1)
-    )
+def with_layouts(intent: Intent) -> set[int]:
+    """The tables that get inlined rows or another layout."""
+    return {*_changed_layouts(intent), *(change.table_id for change in intent.of(InlineRows))}
 
 
 def needed_layouts(

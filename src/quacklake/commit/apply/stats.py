@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from quacklake.catalog.tables import CatalogTables, prepared
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.changes import AddFiles, AlterColumns, InlineRows, Intent
+from quacklake.commit.state import Row
 from quacklake.commit.statistics import TableColumnStats, keeps_range, start, widen
 from quacklake.commit.verify import conflict
 from quacklake.plan.write import ColumnStats
@@ -29,44 +30,24 @@ class TableStats:
     columns: Mapping[int, TableColumnStats]
 
 
-def load_stats(connection: sa.Connection, tables: CatalogTables, intent: Intent) -> dict[int, TableStats]:
-    """The statistics of the tables that get rows; none for a table that never had any."""
-    found = {}
-    for table_id in _grown(intent):
-        rows = connection.execute(_stats_of_table(tables), {"table": table_id}).all() if table_id >= 0 else ()
-        if rows:
-            columns = {
-                row.column_id: TableColumnStats(
-                    row.column_id,
-                    row.contains_null is not False,
-                    row.contains_nan,
-                    row.min_value,
-                    row.max_value,
-                    row.extra_stats,
-                )
-                for row in rows
-                if row.column_id is not None
-            }
-            first = rows[0]
-            found[table_id] = TableStats(
-                first.record_count or 0, first.next_row_id or 0, first.file_size_bytes or 0, columns
-            )
-    return found
-
-
-@prepared
-def _stats_of_table(tables: CatalogTables) -> sa.Select[Any]:
-    table, columns = tables.table_stats, tables.table_column_stats
-    return (
-        sa.select(
-            table.c.record_count,
-            table.c.next_row_id,
-            table.c.file_size_bytes,
-            *(column for column in columns.c if column.name != "table_id"),
+def read_stats(rows: Sequence[Row]) -> TableStats | None:
+    """The statistics of a table that was looked at; none when it never had any rows."""
+    if not rows or rows[0].counted_id is None:
+        return None
+    columns = {
+        row.column_id: TableColumnStats(
+            row.column_id,
+            row.contains_null is not False,
+            row.contains_nan,
+            row.min_value,
+            row.max_value,
+            row.extra_stats,
         )
-        .select_from(table.outerjoin(columns, columns.c.table_id == table.c.table_id))
-        .where(table.c.table_id == sa.bindparam("table", type_=sa.BigInteger()))
-    )
+        for row in rows
+        if row.column_id is not None
+    }
+    first = rows[0]
+    return TableStats(first.record_count or 0, first.next_row_id or 0, first.file_size_bytes or 0, columns)
 
 
 def shift_row_ids(intent: Intent, stats: Mapping[int, TableStats]) -> dict[int, int]:
@@ -90,7 +71,7 @@ def shift_row_ids(intent: Intent, stats: Mapping[int, TableStats]) -> dict[int, 
 
 def write_stats(attempt: Attempt, stats: Mapping[int, TableStats]) -> None:
     """Count new rows and widen ranges."""
-    for table_id in _grown(attempt.intent):
+    for table_id in grown(attempt.intent):
         known = stats.get(table_id)
         if known is None:
             _start(attempt, table_id)
@@ -113,7 +94,8 @@ def forget_retyped(attempt: Attempt) -> None:
             attempt.connection.execute(table.delete().where(condition))
 
 
-def _grown(intent: Intent) -> list[int]:
+def grown(intent: Intent) -> list[int]:
+    """The tables that get rows."""
     kinds = (AddFiles, InlineRows)
     return list(dict.fromkeys(change.table_id for change in intent.changes if isinstance(change, kinds)))
 
