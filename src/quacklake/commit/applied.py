@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from quacklake.commit.changes import (
@@ -81,6 +82,7 @@ class Applied:
     is_known: bool = True
 
 
+@lru_cache(maxsize=256)
 def parse_applied(text: str | None) -> tuple[Applied, ...]:
     """Read `changes_made`. A word of a newer version, or one that is not understood, comes back as unknown."""
     return tuple(_parse_entry(entry) for entry in _split(text or "", ",") if entry.strip())
