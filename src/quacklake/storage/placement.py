@@ -25,7 +25,7 @@ def move_in(file: Path, target: str, stores: Stores) -> None:
         StorageError: When the place cannot be written: a full disk, a denied bucket.
     """
     if is_remote(target):
-        with remote_errors(target), file.open("rb") as body:
+        with remote_errors(target, "write"), file.open("rb") as body:
             store, key = stores.locate(target)
             store.put(key, body)
         file.unlink()
@@ -52,7 +52,7 @@ def remove(paths: Iterable[str], stores: Stores) -> list[str]:
     for path in paths:
         try:
             if is_remote(path):
-                with remote_errors(path):
+                with remote_errors(path, "remove"):
                     store, key = stores.locate(path)
                     store.delete(key)
             else:

@@ -203,8 +203,8 @@ def local_errors(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def remote_errors(path: str) -> Iterator[None]:
-    """Turn what an object store says about a URL into our errors."""
+def remote_errors(path: str, act: str = "read") -> Iterator[None]:
+    """Turn what an object store says about a URL into our errors; the act is what was tried."""
     from obstore import exceptions
 
     try:
@@ -212,9 +212,9 @@ def remote_errors(path: str) -> Iterator[None]:
     except (exceptions.NotFoundError, FileNotFoundError) as error:
         raise StorageError(f"the file {path} is missing", hint=_MISSING_HINT) from error
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-        raise AuthError(f"no permission to read {path}", hint="check storage_options or the environment") from error
+        raise AuthError(f"no permission to {act} {path}", hint="check storage_options or the environment") from error
     except exceptions.BaseError as error:
-        raise StorageError(f"cannot read {path}: {error}") from error
+        raise StorageError(f"cannot {act} {path}: {error}") from error
 
 
 def _flag(value: str) -> object:

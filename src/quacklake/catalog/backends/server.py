@@ -155,6 +155,8 @@ def build_engine(driver: str, package: str, extra: str, arguments: dict[str, Any
             # Every transaction is ended by hand.
             pool_reset_on_return=None,
             hide_parameters=True,
+            # To join the one newest snapshot with what is asked along is no mistake.
+            enable_from_linting=False,
             **settings,
         )
     except ImportError as error:

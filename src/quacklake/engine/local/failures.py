@@ -58,10 +58,20 @@ def explain_file(path: str, reason: str) -> QuacklakeError:
         return AuthError(f"no permission to read {path}")
     if any(words in reason for words in _MISSING):
         return StorageError(f"the file {path} is missing", hint="was it removed from outside?")
+    if is_remote(path):
+        if "PermissionDenied" in reason or "Unauthenticated" in reason:
+            return AuthError(f"no permission to read {path}", hint="check storage_options or the environment")
+        # What follows is the whole history of the request.
+        reason = reason.splitlines()[0]
     return StorageError(f"{path} cannot be read: {reason}")
 
 
 def blamed_file(plan: ScanPlan, text: str) -> str | None:
     """The file of the plan that a message names."""
-    names = ((file.path, {file.path, duckdb_path(file.path)}) for file in plan.files)
+    names = ((file.path, _spellings(file.path)) for file in plan.files)
     return next((path for path, spellings in names if any(each in text for each in spellings)), None)
+
+
+def _spellings(path: str) -> set[str]:
+    # A store calls its objects by addresses of its own, which end as ours do.
+    return {path, duckdb_path(path), *([path.rpartition("/")[2]] if is_remote(path) else [])}

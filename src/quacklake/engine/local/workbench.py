@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from quacklake.engine.local.conform import conform, match_columns
 from quacklake.engine.local.expressions import literal
+from quacklake.engine.local.failures import blamed_file, explain_file
 from quacklake.engine.local.groups import group_files, wanted_columns
 from quacklake.engine.local.inlining import inlined_insert
 from quacklake.engine.local.query import ADDRESS, Query, build_rows
@@ -185,18 +186,19 @@ class Workbench:
     def cursor(self, scan: ScanPlan | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection of its own for one change; what goes wrong in it becomes our errors."""
         paths = [] if scan is None else [file.path for file in scan.files]
-        with self._stores.cursor(*paths) as cursor, self.explained():
+        with self._stores.cursor(*paths) as cursor, self.explained(scan):
             yield cursor
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explained(self, scan: ScanPlan | None = None) -> Iterator[None]:
         """Let errors of DuckDB, of Arrow and of the disk out as our own."""
         try:
             yield
         except QuacklakeError:
             raise
         except (duckdb.Error, pa.ArrowException) as error:
-            raise _explain(self.plan, error) from error
+            path = None if scan is None else blamed_file(scan, str(error))
+            raise (_explain(self.plan, error) if path is None else explain_file(path, str(error))) from error
         except OSError as error:
             raise StorageError(f"cannot write to {self.plan.path}: {error.strerror or error}") from error
 

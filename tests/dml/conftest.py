@@ -1,0 +1,3 @@
+"""Fixtures for the tests of writing."""
+
+from tests.storage.object_store import object_store as object_store
