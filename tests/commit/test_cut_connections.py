@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import quacklake as ql
+from quacklake.catalog.backends.server import ENDED
 from tests.lakes import Place
 
 pytestmark = pytest.mark.server
@@ -150,3 +151,14 @@ def test_a_delete_happens_once_or_says_that_it_did_not(place: Place, reads: int,
         assert ids(session) == list(range(1 + deleted, 20))
         assert session.current_snapshot == before + deleted
         assert not session.check()
+
+
+def test_a_note_that_an_interrupt_left_behind_loses_no_commit(place: Place) -> None:
+    with ql.connect(place.url, engine="local") as session:
+        backend, tables = session._catalog.backend, session._catalog.tables
+        with backend.glance() as connection:
+            connection.info[ENDED] = True
+        with backend.write() as connection:
+            connection.execute(tables.metadata.insert(), {"key": "kept", "value": "yes"})
+    with ql.connect(place.url, engine="local") as session:
+        assert ("kept", "yes") in {(option.name, option.value) for option in session._catalog.options()}

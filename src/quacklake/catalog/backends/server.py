@@ -54,6 +54,8 @@ class ServerBackend:
     @contextmanager
     def _transaction(self, begin: Begin) -> Iterator[sa.Connection]:
         connection = self._open(begin)
+        # Whoever was interrupted right after the end has left the note behind.
+        connection.info.pop(ENDED, None)
         try:
             yield connection
             if not connection.info.pop(ENDED, False):
@@ -75,6 +77,11 @@ class ServerBackend:
             connection.close()
             if self.classify(error) != "lost":
                 raise
+        except BaseException:
+            # Somebody is tired of waiting: a connection that goes back to the pool would keep its place in the line.
+            connection.invalidate()
+            connection.close()
+            raise
         # The server was restarted since the connection was used last: a new one is as good.
         with translated(self):
             connection = self._connect()
