@@ -82,6 +82,12 @@ def test_merge_upserts(people: ql.Table) -> None:
     assert rows(people) == [(1, "ann", 31), (2, "bob", 50), (3, None, 7), (9, None, 60)]
 
 
+def test_merge_finds_columns_of_the_source_in_any_case(people: ql.Table) -> None:
+    source = pa.table({"ID": pa.array([2], pa.int32()), "Name": ["bea"], "AGE": pa.array([9], pa.int32())})
+    assert people.merge(source, on="Id").rows_updated == 1
+    assert rows(people, "id = 2") == [(2, "bea", 9)]
+
+
 def test_merge_obeys_every_kind_of_clause(people: ql.Table) -> None:
     source = pa.table({"id": [1, 2, 8, 9], "add": [1, 0, 5, 6], "gone": [False, True, False, True]})
     done = people.merge(

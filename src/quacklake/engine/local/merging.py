@@ -58,7 +58,8 @@ def _load_source(cursor: duckdb.DuckDBPyConnection, source: Any, merge: MergePla
         # DuckDB reads it where it is. But how large it is, it knows only of tables of its own, and it joins by that.
         numbers = pa.array(np.arange(rows.num_rows, dtype=np.int64))
         cursor.register("_source", rows.append_column("_quacklake_source_id", numbers))
-        names = [quote(name) for name in rows.column_names if name in _deciding(merge)]
+        deciding = _deciding(merge)
+        names = [quote(name) for name in rows.column_names if fold(name) in deciding]
         cursor.execute(f"CREATE TEMP TABLE _keys AS SELECT {', '.join((*names, '_quacklake_source_id'))} FROM _source")
         return
     given = as_reader(source)
@@ -75,10 +76,10 @@ def _load_source(cursor: duckdb.DuckDBPyConnection, source: Any, merge: MergePla
 
 
 def _deciding(merge: MergePlan) -> set[str]:
-    """The columns of the source on which it depends what becomes of a pair of rows; perhaps some more."""
+    """The columns of the source, folded, on which it depends what becomes of a pair of rows; perhaps some more."""
     conditions = (merge.on, *(clause.where for clause in merge.of("matched")))
     found = (_SOURCE_COLUMN.findall(each.sql("duckdb")) for each in conditions if each is not None)
-    return {name.replace('""', '"') for names in found for name in names}
+    return {fold(name.replace('""', '"')) for names in found for name in names}
 
 
 def _pair(bench: Workbench, cursor: duckdb.DuckDBPyConnection, rows: str, merge: MergePlan) -> None:
