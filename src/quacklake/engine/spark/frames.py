@@ -111,7 +111,8 @@ class Frames:
         if read.metadata:
             frame = frame.selectExpr("*", *read.metadata)
         if read.lookup is not None:
-            frame = frame.withColumn(read.lookup_name, self._spark.createDataFrame(read.lookup).scalar())
+            values = self._spark.createDataFrame(read.lookup)
+            frame = frame.withColumns({name: values.select(name).scalar() for name in values.columns})
         if read.condition is not None:
             frame = frame.filter(read.condition)
         named = zip(read.columns, self._schema.fields, strict=True)

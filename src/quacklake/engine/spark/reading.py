@@ -38,8 +38,7 @@ class NativeRead:
     metadata: tuple[str, ...] = ()
     """SQL of what is needed besides the columns of the file."""
     lookup: pa.Table | None = None
-    """A row to look things up in, to be put in scope under the name `lookup_name`."""
-    lookup_name: str = ""
+    """A row to look things up in, each of its values to be put in scope under its name."""
     condition: str | None = None
     """SQL of which rows are alive."""
 
@@ -90,7 +89,9 @@ class _Builder:
         self._files: list[ScanFile] = [group.files[index] for group, index in native.files]
         self._paths = tuple(path for file in self._files if (path := reader_path(file.path)) is not None)
         names = {fold(each.name) for each in native.fields}
-        self._row, self._path, self._value = (_free(f"_quacklake_{name}", names) for name in ("row", "path", "files"))
+        self._row, self._path, self._value, self._anywhere = (
+            _free(f"_quacklake_{name}", names) for name in ("row", "path", "files", "dead")
+        )
         self._lookup: Lookup | None = None
         self._uses_row = False
 
@@ -107,7 +108,7 @@ class _Builder:
         if self._lookup is not None and len(self._paths) > 1:
             metadata.append(f"_metadata.file_path AS {self._path}")
         table = self._lookup.table() if self._lookup is not None else None
-        return NativeRead(schema, self._paths, tuple(outputs), tuple(metadata), table, self._value, condition)
+        return NativeRead(schema, self._paths, tuple(outputs), tuple(metadata), table, condition)
 
     def _column(self, place: int) -> str:
         found = self._native.columns[place]
@@ -163,7 +164,8 @@ class _Builder:
 
     def _looking_up(self) -> Lookup:
         if self._lookup is None:
-            self._lookup = Lookup([known_path(path) for path in self._paths], self._value, self._path, self._row)
+            paths = [known_path(path) for path in self._paths]
+            self._lookup = Lookup(paths, self._value, self._anywhere, self._path, self._row)
         return self._lookup
 
 
