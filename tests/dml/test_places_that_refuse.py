@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,15 +13,10 @@ import pyarrow as pa
 import pytest
 
 import quacklake as ql
+from tests.disks import noise
 from tests.storage.object_store import ObjectStore
 
 Act = Callable[[ql.Table], object]
-
-
-def noise(rows: int, start: int = 0) -> pa.Table:
-    """Rows that no compression makes small."""
-    values = pa.array([os.urandom(300) for _ in range(rows)], pa.binary())
-    return pa.table({"id": pa.array(range(start, start + rows), pa.int64()), "v": values})
 
 
 LARGE: dict[str, Act] = {
@@ -32,20 +25,6 @@ LARGE: dict[str, Act] = {
     "overwrite": lambda table: table.overwrite(noise(20_000, 1_000)),
     "merge": lambda table: table.merge(noise(20_000, 500), on="id"),
 }
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two megabytes."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("only root can make a small disk here")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
 
 
 @pytest.mark.parametrize("act", LARGE)

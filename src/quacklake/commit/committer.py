@@ -132,8 +132,8 @@ class Committer:
                     attempt, prepared = self._prepare_again(connection)
         if is_blind(attempt):
             # Others wait meanwhile, and nothing can come out of these statements but an error.
-            with backend.together(connection):
-                apply_all(attempt, prepared)
+            with backend.together(connection) as bundle:
+                apply_all(replace(attempt, bundle=bundle), prepared)
                 # The end of the transaction may be sent along: from here on it may be part of the lake.
                 self._sealed = attempt
         else:
@@ -150,7 +150,7 @@ class Committer:
     def _prepare(self, connection: sa.Connection) -> tuple[Attempt, Prepared]:
         catalog = self._catalog
         known = next((id_ for id_ in grown(self._intent) if id_ >= 0), None)
-        turn = take_turn(connection, catalog.tables, catalog.backend, known)
+        turn = take_turn(connection, catalog.tables, catalog.backend, self._intent.base, known)
         self._judge(connection, turn)
         self._refuse_stale(turn.newest.snapshot_id + 1)
         prepared = prepare(connection, catalog.tables, catalog.backend, self._intent, turn)
@@ -176,7 +176,7 @@ class Committer:
             return
         claims = claims_of(self._intent)
         catalog = self._catalog
-        happened = load_happened(connection, catalog.tables, catalog.backend, base, newest, claims)
+        happened = load_happened(connection, catalog.tables, catalog.backend, base, turn, claims)
         conflicts = find_conflicts(claims, happened)
         if conflicts:
             raise conflict_error(conflicts)

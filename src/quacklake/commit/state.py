@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.columns import Moment
@@ -18,6 +19,8 @@ from quacklake.commit.applied import Applied, parse_applied
 from quacklake.commit.conflicts import Claim, Happened
 from quacklake.errors import CatalogError
 
+_ASKED_ALONG = ("postgresql",)
+"""Where an array tells what happened after the base."""
 _CLOCKS = {"postgresql": "clock_timestamp()", "mysql": "UTC_TIMESTAMP()"}
 
 
@@ -35,6 +38,8 @@ class Turn:
     """The table that was looked at along with it."""
     rows: Sequence[Row] = ()
     """What `look` found."""
+    since: Sequence[tuple[int, str | None]] | None = None
+    """The snapshots after the base and what they say they did, where that was asked along."""
 
 
 def standing_in_line(tables: CatalogTables, backend: Backend) -> sa.Executable | None:
@@ -46,20 +51,27 @@ def standing_in_line(tables: CatalogTables, backend: Backend) -> sa.Executable |
     return _lock(tables) if backend.name in _CLOCKS else None
 
 
-def take_turn(connection: sa.Connection, tables: CatalogTables, backend: Backend, table_id: int | None = None) -> Turn:
+def take_turn(
+    connection: sa.Connection,
+    tables: CatalogTables,
+    backend: Backend,
+    base: int | None = None,
+    table_id: int | None = None,
+) -> Turn:
     """Look at the catalog; the statement of `standing_in_line` has been run.
 
     Args:
         connection: In the transaction of the commit.
         tables: The tables of the catalog.
         backend: What kind of database it is.
+        base: The snapshot that a commit builds on.
         table_id: A table to look at in the same query.
 
     Raises:
         VersionError: When the lake is not of the version that is written here.
     """
     is_server = backend.name in _CLOCKS
-    rows = look(connection, tables, backend, table_id)
+    rows = look(connection, tables, backend, table_id, base)
     row = rows[0] if rows else None
     if row is None:
         raise CatalogError("the lake has no snapshot", hint="the catalog is damaged; restore it from a backup")
@@ -67,12 +79,17 @@ def take_turn(connection: sa.Connection, tables: CatalogTables, backend: Backend
     # A catalog that is a file has the clock of this machine.
     moment = row.clock if is_server else datetime.now(UTC)
     found = Snapshot(row.snapshot_id, row.snapshot_time, row.schema_version, row.next_catalog_id, row.next_file_id)
-    return Turn(found, max(moment, found.time), table_id, rows)
+    since = None
+    if backend.name in _ASKED_ALONG and base is not None:
+        since = list(zip(row.since_ids or (), row.since_changes or (), strict=True))
+    return Turn(found, max(moment, found.time), table_id, rows, since)
 
 
-def look(connection: sa.Connection, tables: CatalogTables, backend: Backend, table_id: int | None) -> Sequence[Row]:
+def look(
+    connection: sa.Connection, tables: CatalogTables, backend: Backend, table_id: int | None, base: int | None = None
+) -> Sequence[Row]:
     """The newest snapshot and what a commit must know of one table, once for every column that has statistics."""
-    return connection.execute(_newest(tables)[backend.name], {"table": table_id}).all()
+    return connection.execute(_newest(tables)[backend.name], {"table": table_id, "base": base}).all()
 
 
 @prepared
@@ -119,23 +136,45 @@ def _newest(tables: CatalogTables) -> dict[str, sa.Select[Any]]:
     with_clock = {
         name: query.add_columns(sa.literal_column(clock, Moment()).label("clock")) for name, clock in _CLOCKS.items()
     }
-    return {"sqlite": query, "duckdb": query, **with_clock}
+    return {"sqlite": query, "duckdb": query, **with_clock, "postgresql": _with_since(tables, with_clock["postgresql"])}
+
+
+def _with_since(tables: CatalogTables, query: sa.Select[Any]) -> sa.Select[Any]:
+    """The same query, with arrays of what happened after the base."""
+    snapshot, changes = tables.snapshot, tables.snapshot_changes
+    ids, texts = (
+        sa.func.array_agg(aggregate_order_by(column, snapshot.c.snapshot_id))
+        for column in (snapshot.c.snapshot_id, changes.c.changes_made)
+    )
+    since = (
+        sa.select(ids.label("since_ids"), texts.label("since_changes"))
+        .select_from(snapshot.outerjoin(changes, changes.c.snapshot_id == snapshot.c.snapshot_id))
+        .where(snapshot.c.snapshot_id > sa.bindparam("base", type_=sa.BigInteger()))
+        .subquery("since")
+    )
+    return query.add_columns(since.c.since_ids, since.c.since_changes).join_from(
+        query.get_final_froms()[0], since, sa.true()
+    )
 
 
 def load_happened(
-    connection: sa.Connection, tables: CatalogTables, backend: Backend, base: int, newest: int, claims: Sequence[Claim]
+    connection: sa.Connection, tables: CatalogTables, backend: Backend, base: int, turn: Turn, claims: Sequence[Claim]
 ) -> list[Happened]:
     """Everything that others committed after the base snapshot, as far as the claims need to know."""
-    rows = connection.execute(_changes_between(tables), {"base": base, "newest": newest}).all()
+    newest = turn.newest.snapshot_id
+    rows = turn.since
+    if rows is None:
+        query = _changes_between(tables)
+        rows = [(row[0], row[1]) for row in connection.execute(query, {"base": base, "newest": newest})]
     happened = [
-        Happened(row.snapshot_id, entry)
-        for row in rows
-        for entry in (parse_applied(row.changes_made) or (Applied("nothing that is written down", is_known=False),))
+        Happened(snapshot_id, entry)
+        for snapshot_id, changes_made in rows
+        for entry in (parse_applied(changes_made) or (Applied("nothing that is written down", is_known=False),))
     ]
     if len(rows) < newest - base:
         # Expired snapshots take with them what they did.
         happened.append(Happened(newest, Applied("something in a snapshot that has expired", is_known=False)))
-    happened.extend(_load_renamed(connection, tables, base, claims))
+    happened.extend(_load_renamed(connection, tables, base, claims, happened))
     return _with_files(connection, tables, backend, base, claims, happened)
 
 
@@ -152,13 +191,13 @@ def _changes_between(tables: CatalogTables) -> sa.Select[Any]:
 
 
 def _load_renamed(
-    connection: sa.Connection, tables: CatalogTables, base: int, claims: Sequence[Claim]
+    connection: sa.Connection, tables: CatalogTables, base: int, claims: Sequence[Claim], happened: Sequence[Happened]
 ) -> Iterator[Happened]:
     """Tables and views that got another name: `changes_made` calls that a creation and does not say of what."""
     queries = (("renamed_table", _begun_tables, "table"), ("renamed_view", _begun_views, "view"))
     for word, query, kind in queries:
         ids = {claim.id for claim in claims if claim.id is not None and claim.act.endswith(kind)}
-        if ids:
+        if ids and any(not each.what.is_known or each.what.word == f"created_{kind}" for each in happened):
             for id_, snapshot_id in connection.execute(query(tables), {"ids": sorted(ids), "base": base}):
                 yield Happened(snapshot_id, Applied(word, id_))
 

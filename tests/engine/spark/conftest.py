@@ -14,6 +14,7 @@ import pytest
 
 import quacklake as ql
 from tests.differential.comparison import faults
+from tests.disks import small_disk as small_disk
 from tests.lakes import Answer, Place, answers, attached
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +14,11 @@ import pytest
 import quacklake as ql
 from quacklake.engine.spark import removing
 from tests.conftest import Duck
+from tests.disks import noise
 from tests.lakes import Place
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -196,3 +199,40 @@ def test_the_settings_of_the_session_change_no_meaning(session: ql.Session, spar
             spark.conf.set(key, value)
     assert table.scan(where="id = 5").count() == 0
     assert len(stored(place) - files) == 1
+
+
+FILLING: dict[str, Callable[[ql.Table, DataFrame], object]] = {
+    "append": lambda table, frame: table.append(frame),
+    "overwrite": lambda table, frame: table.overwrite(frame),
+    "merge": lambda table, frame: table.merge(frame, on="id"),
+}
+
+
+def free_again(disk: Path, spark: SparkSession) -> None:
+    """Wait for the room of files that are gone: Java has them open until it looks for garbage."""
+    for _ in range(50):
+        if shutil.disk_usage(disk).free > 1 << 20:
+            return
+        spark._jvm.System.gc()  # type: ignore[union-attr]
+        time.sleep(0.1)
+    raise AssertionError("the disk is still full")
+
+
+@pytest.mark.parametrize("act", FILLING)
+def test_a_full_disk_is_named_and_nothing_stays(
+    act: str, small_disk: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    url = f"sqlite:///{tmp_path}/catalog.db"
+    with ql.connect(url, f"{small_disk}/", engine="spark", spark=spark, inline_rows=0) as session:
+        table = session.create_table("t", "id BIGINT, v BINARY")
+        table.append(spark.createDataFrame(noise(1_000)))
+        before = sorted(path for path in small_disk.rglob("*") if path.is_file())
+        snapshot = session.current_snapshot
+        with pytest.raises(ql.StorageError, match="No space left"):
+            FILLING[act](table, spark.createDataFrame(noise(20_000, 500)))
+        assert session.current_snapshot == snapshot
+        assert sorted(path for path in small_disk.rglob("*") if path.is_file()) == before
+        free_again(small_disk, spark)
+        table.append(spark.createDataFrame(noise(10, 5_000)))
+        assert table.count() == 1_010
+        assert not session.check()

@@ -24,7 +24,7 @@ from sqlalchemy.dialects import registry
 
 from quacklake.catalog.backends.duckdb_link import Link
 from quacklake.catalog.backends.failures import driver_error, first_line, translated
-from quacklake.catalog.backends.protocol import Failure
+from quacklake.catalog.backends.protocol import Bundle, Failure
 from quacklake.errors import CatalogError, QuacklakeError
 from quacklake.names import quote
 
@@ -139,7 +139,7 @@ class DuckdbBackend:
             found[table] = (*found.get(table, ()), column)
         return found
 
-    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+    def together(self, connection: sa.Connection) -> AbstractContextManager[Bundle | None]:
         return nullcontext()
 
     def exclusive(self, connection: sa.Connection) -> AbstractContextManager[None]:

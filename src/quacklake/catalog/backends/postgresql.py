@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 import sqlalchemy as sa
 
+from quacklake.catalog.backends.bundle import Bundle
 from quacklake.catalog.backends.failures import driver_error, first_line
 from quacklake.catalog.backends.protocol import Failure
 from quacklake.catalog.backends.server import CONNECT_TIMEOUT_SECONDS, ENDED, ServerBackend, build_engine, group_columns
@@ -72,13 +74,15 @@ class PostgresqlBackend(ServerBackend):
         super().__init__(url, sql_schema or DEFAULT_SQL_SCHEMA, engine)
 
     def _begin_writing(self, connection: sa.Connection, first: sa.Executable | None) -> None:
-        with _in_one_go(connection):
-            super()._begin_writing(connection, first)
+        texts = self.begin_write if first is None else (*self.begin_write, _as_text(first, connection.dialect))
+        connection.exec_driver_sql("; ".join(texts))
 
     @contextmanager
-    def together(self, connection: sa.Connection) -> Iterator[None]:
+    def together(self, connection: sa.Connection) -> Iterator[Bundle]:
+        bundle = Bundle(connection)
         with _in_one_go(connection):
-            yield
+            yield bundle
+            bundle.run()
             connection.exec_driver_sql("COMMIT")
         connection.info[ENDED] = True
 
@@ -128,8 +132,17 @@ class PostgresqlBackend(ServerBackend):
         assert self.sql_schema is not None
         connection.execute(_LOCK, {"place": self.sql_schema})
         if connection.execute(_HAS_PLACE, {"place": self.sql_schema}).first() is None:
-            connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {quote(self.sql_schema)}")
+            # The driver looks for places of values in the text.
+            name = quote(self.sql_schema).replace("%", "%%")
+            connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
         yield
+
+
+@lru_cache(maxsize=64)
+def _as_text(statement: sa.Executable, dialect: sa.Dialect) -> str:
+    """A statement with its values in it: such ones can be sent along with others."""
+    assert isinstance(statement, sa.ClauseElement)
+    return str(statement.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
 
 @contextmanager

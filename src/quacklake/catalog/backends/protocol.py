@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import sqlalchemy as sa
 
@@ -11,6 +12,14 @@ from quacklake.errors import QuacklakeError
 
 Failure = Literal["unique", "serialization", "deadlock", "locked", "lost", "missing_table", "denied", "other"]
 """Why a statement failed, told apart by SQLSTATE or driver code, never by its words where a code exists."""
+
+
+class Bundle(Protocol):
+    """Collects statements none of which depends on what another one does, and runs them all at once."""
+
+    def add(self, statement: sa.Insert | sa.Update, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Take up a statement for some rows. It must be the same object each time, as it is compiled once."""
+        ...
 
 
 class Backend(Protocol):
@@ -46,11 +55,12 @@ class Backend(Protocol):
         """
         ...
 
-    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+    def together(self, connection: sa.Connection) -> AbstractContextManager[Bundle | None]:
         """Send the last statements of a transaction, and its end, without waiting for each where the driver can.
 
         Nobody may look at what they return, not even at how many rows there were. Errors come out at the latest
-        when the block ends; by then the transaction may have ended already.
+        when the block ends; by then the transaction may have ended already. Where there is a bundle, statements may
+        be put into it instead, and are run when the block ends.
         """
         ...
 

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.failures import scrub_chain, translated
-from quacklake.catalog.backends.protocol import Failure
+from quacklake.catalog.backends.protocol import Bundle, Failure
 from quacklake.catalog.url import CatalogUrl
 from quacklake.errors import MissingExtraError, QuacklakeError
 
@@ -116,7 +116,7 @@ class ServerBackend:
             with suppress(sa.exc.SQLAlchemyError):
                 connection.invalidate()
 
-    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+    def together(self, connection: sa.Connection) -> AbstractContextManager[Bundle | None]:
         return nullcontext()
 
     def default_data_path(self) -> str | None:

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.util import LRUCache
 
 from quacklake.catalog.backends.failures import driver_error, first_line, translated
-from quacklake.catalog.backends.protocol import Failure
+from quacklake.catalog.backends.protocol import Bundle, Failure
 from quacklake.errors import CatalogError, QuacklakeError
 
 BUSY_TIMEOUT_SECONDS = 30.0
@@ -126,7 +126,7 @@ class SqliteBackend:
             found[table] = (*found.get(table, ()), column)
         return found
 
-    def together(self, connection: sa.Connection) -> AbstractContextManager[None]:
+    def together(self, connection: sa.Connection) -> AbstractContextManager[Bundle | None]:
         return nullcontext()
 
     def exclusive(self, connection: sa.Connection) -> AbstractContextManager[None]:

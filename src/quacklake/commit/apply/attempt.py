@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.backends.protocol import Backend, Bundle
 from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.view import TableEntry
 from quacklake.commit.changes import Intent
@@ -30,6 +30,8 @@ class Attempt:
     ids: Allocation
     time: datetime
     data_path: str
+    bundle: Bundle | None = None
+    """Where statements go that need not be run at once."""
 
     @property
     def snapshot_id(self) -> int:
@@ -48,7 +50,14 @@ class Attempt:
         """Put rows into a table of the catalog, each with a value for every column."""
         complete = [{column.name: row.get(column.name) for column in table.columns} for row in rows]
         if complete:
-            self.connection.execute(_insert(table), complete)
+            self.run(_insert(table), complete)
+
+    def run(self, statement: sa.Insert | sa.Update, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Run a statement for each of some rows. It must be the same object each time, as it is compiled once."""
+        if self.bundle is None:
+            self.connection.execute(statement, rows)
+        else:
+            self.bundle.add(statement, rows)
 
     def end(self, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
         """Let rows that are still there end with this snapshot; how many there were."""

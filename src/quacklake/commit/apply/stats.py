@@ -144,15 +144,13 @@ def _start(attempt: Attempt, table_id: int) -> None:
 def _widen(attempt: Attempt, table_id: int, known: TableStats) -> None:
     rows, size, parts = _counts(attempt, table_id)
     columns = attempt.tables.table_column_stats
-    attempt.connection.execute(
-        _update_table(attempt.tables),
-        {
-            "new_table_id": table_id,
-            "new_record_count": known.record_count + rows,
-            "new_next_row_id": known.next_row_id + attempt.intent.row_ids[table_id].count,
-            "new_file_size_bytes": known.size + size,
-        },
-    )
+    row = {
+        "new_table_id": table_id,
+        "new_record_count": known.record_count + rows,
+        "new_next_row_id": known.next_row_id + attempt.intent.row_ids[table_id].count,
+        "new_file_size_bytes": known.size + size,
+    }
+    attempt.run(_update_table(attempt.tables), [row])
     changed, lost = [], []
     for column in _leaves(attempt.entry(table_id).schema):
         # A column that came later has no row and never gets one: older files are not counted in it.
@@ -166,9 +164,7 @@ def _widen(attempt: Attempt, table_id: int, known: TableStats) -> None:
         condition = sa.and_(columns.c.table_id == table_id, columns.c.column_id.in_(lost))
         attempt.connection.execute(columns.delete().where(condition))
     if changed:
-        attempt.connection.execute(
-            _update_columns(attempt.tables), [{f"new_{key}": row[key] for key in row} for row in changed]
-        )
+        attempt.run(_update_columns(attempt.tables), [{f"new_{key}": row[key] for key in row} for row in changed])
 
 
 @prepared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +19,8 @@ _BAD_VALUES = (
 )
 _BAD_WORDS = ("DATATYPE_MISMATCH", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS", "INVALID_PARAMETER_VALUE")
 """What an expression that makes no sense is called."""
+_FULL = re.compile("No space left on device|Disk quota exceeded")
+_CAUSE = re.compile(r"^Caused by: (?:[\w.$]+: )*(.+)$", re.MULTILINE)
 
 
 @contextmanager
@@ -30,10 +33,28 @@ def spark_errors(plan: WritePlan) -> Iterator[None]:
     except QuacklakeError:
         raise
     except PySparkException as error:
-        # Py4J wraps what a task raised; the reason is in its words.
-        text = str(error)
-        reason = text.split("\n", 1)[0]
-        condition = error.getCondition() or ""
-        if condition.startswith(_BAD_WORDS + _BAD_VALUES) or any(mark in text for mark in _BAD_VALUES):
-            raise InvalidInputError(f"{plan.table}: {reason}", hint="nothing was written") from error
-        raise StorageError(f"Spark cannot write to {plan.path}: {reason}") from error
+        raise _explain(plan, str(error), error.getCondition() or "") from error
+    except _java_errors() as error:
+        # What Spark has no name for comes as Java said it.
+        raise _explain(plan, str(error), "") from error
+
+
+def _java_errors() -> tuple[type[Exception], ...]:
+    try:
+        from py4j.protocol import Py4JError
+    except ImportError:
+        # A client of Spark Connect has no Java beside it.
+        return ()
+    return (Py4JError,)
+
+
+def _explain(plan: WritePlan, text: str, condition: str) -> QuacklakeError:
+    # Py4J wraps what a task raised; the reason is in its words.
+    reason = text.split("\n", 1)[0]
+    if condition.startswith(_BAD_WORDS + _BAD_VALUES) or any(mark in text for mark in _BAD_VALUES):
+        return InvalidInputError(f"{plan.table}: {reason}", hint="nothing was written")
+    full = _FULL.search(text)
+    if full is not None:
+        return StorageError(f"Spark cannot write to {plan.path}: {full[0]}", hint="make room; nothing was committed")
+    causes = _CAUSE.findall(text)
+    return StorageError(f"Spark cannot write to {plan.path}: {causes[-1] if causes else reason}")
