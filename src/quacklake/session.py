@@ -19,6 +19,7 @@ from quacklake.ddl.verbs import LakeVerbs, OptionVerbs
 from quacklake.engine.protocol import Engine
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import TableName, fold
+from quacklake.sql.door import SqlDoor
 from quacklake.table import Table
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def connect(
         raise
 
 
-class Session(LakeVerbs, OptionVerbs):
+class Session(LakeVerbs, OptionVerbs, SqlDoor):
     """One lake, open. Use it as a context manager, or close it."""
 
     def __init__(

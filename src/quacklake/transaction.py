@@ -23,13 +23,14 @@ from quacklake.errors import InvalidInputError, ReadOnlyError
 from quacklake.names import TableName, fold
 from quacklake.plan.write import WritePlan, WriteResult, WrittenDeletes
 from quacklake.predicates import Predicate
+from quacklake.sql.door import SqlDoor
 
 if TYPE_CHECKING:
     from quacklake.session import Session
     from quacklake.table import Table
 
 
-class Transaction(LakeVerbs):
+class Transaction(LakeVerbs, SqlDoor):
     """A view of one snapshot that can be changed, and becomes the next snapshot when it ends well.
 
     Use it as a context manager: it commits when the block ends and rolls back when the block raises. A rollback

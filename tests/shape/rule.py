@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 GROUND = ("errors", "names", "types", "schema", "promotions", "evolution", "predicates", "storage.paths")
-FRONT = ("__init__", "session", "table", "scan", "history", "transaction", "restamping", "checking", "ddl", "dml")
+FRONT = (
+    "__init__",
+    "session",
+    "table",
+    "scan",
+    "history",
+    "transaction",
+    "restamping",
+    "checking",
+    "ddl",
+    "dml",
+    "sql",
+)
 
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(GROUND, GROUND),
@@ -27,7 +39,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "mmh3": ("engine.local",),
     "numpy": ("engine", "storage", "restamping"),
     "obstore": ("storage",),
-    "polars": ("engine.local", "scan"),
+    "polars": ("engine.local", "scan", "sql.result"),
     "psycopg": ("catalog.backends.bundle", "catalog.backends.postgresql"),
     "py4j": ("engine.spark.failures",),
     "pyarrow": ("plan", "engine", "storage", "catalog", "commit", "ddl", "scan", "cli.values"),
@@ -36,7 +48,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "pyspark": ("engine.spark",),
     "rich": ("cli",),
     "sqlalchemy": ("catalog", "commit", "ddl.options"),
-    "sqlglot": ("predicates", "plan", "engine", "ddl"),
+    "sqlglot": ("predicates", "plan", "engine", "ddl", "sql"),
     "typer": ("cli",),
 }
 """For each library that is not Python's own, the parts that may load it. Type-only imports are free."""

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+from quacklake.plan.query import Query
 from quacklake.plan.scan import ScanPlan
+
+Dialect = Literal["spark", "duckdb"]
 
 
 class Engine(Protocol):
     """Moves the bytes."""
 
     name: str
+    dialect: Dialect
+    """The SQL that it speaks."""
 
     def read(self, plan: ScanPlan) -> Any:
         """The rows: a `pyarrow.RecordBatchReader` of the local engine, a DataFrame of Spark."""
+        ...
+
+    def query(self, query: Query) -> Any:
+        """The rows of a SELECT: something with `to_arrow`, `to_spark` and an iterator of tuples."""
         ...
 
     def count(self, plan: ScanPlan) -> int:

@@ -11,7 +11,9 @@ from quacklake.engine.local.choice import why_not_polars
 from quacklake.engine.local.conditions import Condition, simple_condition
 from quacklake.engine.local.groups import FileGroup, group_files, wanted_columns
 from quacklake.engine.local.types import output_schema
+from quacklake.engine.protocol import Dialect
 from quacklake.errors import UnsupportedError
+from quacklake.plan.query import Query
 from quacklake.plan.scan import ScanPlan
 from quacklake.plan.write import WritePlan
 from quacklake.schema import Column
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from quacklake.engine.local.dml import LocalWriter
+    from quacklake.engine.local.sql import LocalRows
 
 Hand = Literal["polars", "duckdb"]
 
@@ -34,6 +37,7 @@ class LocalEngine:
     """
 
     name = "local"
+    dialect: Dialect = "duckdb"
 
     def __init__(self, storage_options: Mapping[str, str] | None = None, *, hand: Hand | None = None) -> None:
         self.stores = Stores(storage_options)
@@ -49,6 +53,12 @@ class LocalEngine:
         columns = wanted_columns(plan)
         groups = group_files(plan, columns, self.stores)
         return pa.RecordBatchReader.from_batches(schema, self._batches(plan, groups, columns))
+
+    def query(self, query: Query) -> LocalRows:
+        """The rows of a SELECT, run when they are asked for."""
+        from quacklake.engine.local.sql import LocalRows
+
+        return LocalRows(query, self.stores)
 
     def count(self, plan: ScanPlan) -> int:
         """How many rows `read` would give."""

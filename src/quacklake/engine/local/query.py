@@ -54,7 +54,11 @@ class Query:
 
 
 def build_query(
-    plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column], export: Export = export_sql
+    plan: ScanPlan,
+    groups: Sequence[FileGroup],
+    columns: Sequence[Column],
+    export: Export = export_sql,
+    query: Query | None = None,
 ) -> Query:
     """The query for a plan.
 
@@ -63,8 +67,9 @@ def build_query(
         groups: Its files.
         columns: The columns that must be read, for the output and the predicate.
         export: Makes of a value of a type what goes out.
+        query: One that refers to other things already; its SQL is replaced.
     """
-    query = Query()
+    query = Query() if query is None else query
     scope = _Scope(plan, columns)
     branches = [_file_branch(query, scope, group) for group in groups]
     branches += [_inlined_branch(query, scope, rows) for rows in plan.inlined if rows.data.num_rows]

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quacklake.engine.local.groups import group_files, wanted_columns
+from quacklake.engine.protocol import Dialect
 from quacklake.engine.spark.sessions import check_session, find_session
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import fold
+from quacklake.plan.query import Query
 from quacklake.plan.scan import ROW_ID, SNAPSHOT_ID, ScanPlan
 from quacklake.plan.write import WritePlan
 from quacklake.schema import Column
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from quacklake.engine.spark.frames import Frames
+    from quacklake.engine.spark.sql import SparkRows
     from quacklake.engine.spark.writer import SparkWriter
 
 
@@ -31,6 +34,7 @@ class SparkEngine:
     """
 
     name = "spark"
+    dialect: Dialect = "spark"
 
     def __init__(self, spark: SparkSession | None = None, storage_options: Mapping[str, str] | None = None) -> None:
         if spark is not None:
@@ -56,6 +60,13 @@ class SparkEngine:
         columns = wanted_columns(plan)
         groups = group_files(plan, columns, self.stores)
         return self._frames(plan, columns).read(groups)
+
+    def query(self, query: Query) -> SparkRows:
+        """The rows of a SELECT, not read before something is done with them."""
+        spark = self.spark
+        from quacklake.engine.spark.sql import SparkRows, run_query
+
+        return SparkRows(run_query(spark, query, self.read))
 
     def count(self, plan: ScanPlan) -> int:
         """How many rows `read` would give."""

@@ -1,0 +1,75 @@
+"""Runs a SELECT on Spark, as its user wrote it: only the names of tables are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from quacklake.errors import InvalidInputError
+from quacklake.plan.query import Query
+from quacklake.plan.scan import ScanPlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def run_query(spark: SparkSession, query: Query, read: Callable[[ScanPlan], DataFrame]) -> DataFrame:
+    """The rows of a SELECT, not read before something is done with them.
+
+    Args:
+        spark: The session.
+        query: The SELECT.
+        read: Makes a DataFrame of a plan.
+
+    Raises:
+        InvalidInputError: When Spark refuses the text, in Spark's words.
+    """
+    from pyspark.errors import AnalysisException, ParseException
+
+    frames = {word: _frame(spark, source, read) for word, source in query.sources.items()}
+    text = query.text
+    if frames:
+        # Spark puts the frames where their names stand in braces; braces of the text itself are doubled for that.
+        text = text.replace("{", "{{").replace("}", "}}")
+        for word in frames:
+            text = text.replace(word, f"{{{word}}}")
+    arguments: Any = query.arguments
+    try:
+        return spark.sql(text, args=arguments or None, **frames)
+    except (AnalysisException, ParseException) as error:
+        reason = error.getMessage() or str(error)
+        raise InvalidInputError(_plain(reason, frames)) from error
+
+
+def _frame(spark: SparkSession, source: Any, read: Callable[[ScanPlan], DataFrame]) -> DataFrame:
+    if isinstance(source, ScanPlan):
+        return read(source)
+    if isinstance(source, Query):
+        found = run_query(spark, source, read)
+        return found.toDF(*source.columns, *found.columns[len(source.columns) :]) if source.columns else found
+    return spark.createDataFrame(source)
+
+
+def _plain(reason: str, frames: dict[str, DataFrame]) -> str:
+    """What Spark says, up to where it shows its own plan."""
+    return reason.split("\n== SQL", 1)[0].split(";\n'", 1)[0].strip()
+
+
+class SparkRows:
+    """The rows of a SELECT on Spark; every way out runs it."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+
+    def to_arrow(self) -> pa.Table:
+        """All of them."""
+        return self._frame.toArrow()
+
+    def to_spark(self) -> DataFrame:
+        """As a DataFrame."""
+        return self._frame
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for row in self._frame.toLocalIterator():
+            yield tuple(row)

@@ -1,0 +1,65 @@
+"""What a statement gave: rows, in whatever form they are asked for, or what a commit did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from quacklake.commit.outcome import Commit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+class Rows(Protocol):
+    """The rows of a SELECT. Every way out may run it again."""
+
+    def to_arrow(self) -> pa.Table:
+        """All of them."""
+        ...
+
+    def to_spark(self) -> DataFrame:
+        """As a DataFrame."""
+        ...
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+
+
+class Result:
+    """What `sql` gives.
+
+    Args:
+        rows: The rows; a statement that changes something gives none.
+        commit: What it did, for a statement that changes something.
+    """
+
+    def __init__(self, rows: Rows, commit: Commit | None = None) -> None:
+        self._rows = rows
+        self.commit = commit
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return self._rows.to_arrow()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a Polars frame."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.to_arrow())
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def to_spark(self) -> DataFrame:
+        """The rows as a Spark DataFrame."""
+        return self._rows.to_spark()
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Row by row, each a tuple."""
+        return iter(self._rows)

@@ -1,0 +1,166 @@
+"""Every statement of the files beside this one gives what it must, on both engines, and DuckDB agrees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import quacklake as ql
+from tests.lakes import Place, attached
+from tests.sql.cases import Case, load_cases
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CASES = load_cases()
+READS = [case for case in CASES if case.file in ("select", "time_travel", "views", "parameters")]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A lake with a little of everything."""
+    place = Place.in_folder("sqlite", tmp_path_factory.mktemp("sql"))
+    with ql.connect(place.url, place.data_path, engine="local") as session:
+        session.create_namespace("shop")
+        session.create_namespace("empty")
+        people = session.create_table("people", "id BIGINT, name STRING, country STRING, tags ARRAY<STRING>")
+        people.append(rows_of_people([1, 2]))
+        people.append(rows_of_people([3, 4, 5]))
+        people.delete("id = 5")
+        orders = session.create_table("shop.orders", "person BIGINT, amount DOUBLE")
+        orders.append(pa.table({"person": [1, 1, 3], "amount": [10.5, 20.25, 7.0]}))
+        session.create_table("shop.`odd name`", "`a b` BIGINT, id BIGINT").append(pa.table({"a b": [1], "id": [9]}))
+        session.create_table("shop.people", "id BIGINT")
+        session.create_view("some", "SELECT id, name FROM people WHERE id > 2")
+        session.create_view("few", "SELECT id, coalesce(name, '?') AS name FROM some")
+        session.create_view("renamed", "SELECT id, name FROM main.people", columns=["who", "what"])
+        session.create_view("ring", "SELECT 1 AS a")
+        session.create_view("ring", "SELECT * FROM ring", or_replace=True)
+    return place
+
+
+def rows_of_people(ids: list[int]) -> pa.Table:
+    every: dict[int, tuple[Any, ...]] = {
+        1: ("Ada", "DE", ["x", "y"]),
+        2: ("Bo", "FR", []),
+        3: (None, "DE", None),
+        4: ("Dee", "US", ["z"]),
+        5: ("Eve", "US", ["gone"]),
+    }
+    tags = pa.array([every[each][2] for each in ids], pa.list_(pa.string()))
+    names, countries = (pa.array([every[each][place] for each in ids], pa.string()) for place in (0, 1))
+    return pa.table({"id": pa.array(ids, pa.int64()), "name": names, "country": countries, "tags": tags})
+
+
+@pytest.fixture(scope="module")
+def local(place: Place) -> Iterator[ql.Session]:
+    with ql.connect(place.url, engine="local", read_only=True) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def on_spark(place: Place, spark: SparkSession) -> Iterator[ql.Session]:
+    with ql.connect(place.url, engine="spark", spark=spark, read_only=True) as session:
+        yield session
+
+
+def check(case: Case, session: ql.Session) -> None:
+    if case.error is not None:
+        kind, words = case.error
+        with pytest.raises(ql.QuacklakeError) as raised:
+            list(session.sql(case.statement, case.params))
+        assert (type(raised.value).__name__, words) == (kind, words if words in str(raised.value) else raised.value)
+        return
+    compare(case, [plain(row) for row in session.sql(case.statement, case.params)])
+
+
+def compare(case: Case, found: list[tuple[Any, ...]]) -> None:
+    expected = [plain(row) for row in case.rows]
+    if case.ordered:
+        assert found == expected
+    assert Counter(found) == Counter(expected)
+
+
+def plain(row: Any) -> tuple[Any, ...]:
+    """A row whose values compare alike whichever engine they come from."""
+    return tuple(
+        tuple(value) if isinstance(value, list) else float(value) if isinstance(value, int | Decimal) else value
+        for value in row
+    )
+
+
+@pytest.mark.parametrize("case", [case for case in READS if "local" in case.engines], ids=str)
+def test_the_local_engine_gives_what_the_file_says(case: Case, local: ql.Session) -> None:
+    check(case, local)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", [case for case in READS if "spark" in case.engines], ids=str)
+def test_spark_gives_what_the_file_says(case: Case, on_spark: ql.Session) -> None:
+    check(case, on_spark)
+
+
+def test_duckdb_gives_what_the_files_say(place: Place) -> None:
+    asked = [case for case in READS if case.duckdb is not None]
+    assert len(asked) > 20
+    with attached(place, "READ_ONLY") as connection:
+        for case in asked:
+            assert case.duckdb is not None
+            compare(case, [plain(row) for row in connection.execute(case.duckdb).fetchall()])
+
+
+def test_a_result_comes_in_any_form(local: ql.Session) -> None:
+    result = local.sql("SELECT id, name FROM people WHERE id < 3 ORDER BY id")
+    expected = [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bo"}]
+    assert result.to_arrow().to_pylist() == expected
+    assert result.to_pandas().to_dict("records") == expected
+    assert result.to_polars().to_dicts() == expected
+    assert result.commit is None
+
+
+@pytest.mark.spark
+def test_a_result_of_spark_comes_in_any_form(on_spark: ql.Session) -> None:
+    result = on_spark.sql("SELECT id, name FROM people WHERE id < 3 ORDER BY id")
+    expected = [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bo"}]
+    assert [row.asDict() for row in result.to_spark().collect()] == expected
+    assert result.to_arrow().to_pylist() == expected
+    assert result.to_pandas().to_dict("records") == expected
+    assert result.to_polars().to_dicts() == expected
+
+
+@pytest.mark.spark
+def test_nothing_is_left_in_the_session_of_spark(on_spark: ql.Session, spark: SparkSession) -> None:
+    before = {table.name for table in spark.catalog.listTables()}
+    list(on_spark.sql("SELECT * FROM few"))
+    assert {table.name for table in spark.catalog.listTables()} == before
+
+
+def test_a_transaction_sees_what_it_did(tmp_path: Path) -> None:
+    with ql.connect(f"sqlite:///{tmp_path}/catalog.db", engine="local") as session:
+        table = session.create_table("t", "id BIGINT")
+        table.append(pa.table({"id": [1]}))
+        with session.transaction() as tx:
+            tx.table("t").append(pa.table({"id": [2]}))
+            assert sorted(tx.sql("SELECT id FROM t")) == [(1,), (2,)]
+            assert sorted(session.sql("SELECT id FROM t")) == [(1,)]
+        assert sorted(session.sql("SELECT id FROM t")) == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("params", ["abc", 3, b"x"])
+def test_one_value_is_no_list_of_parameters(local: ql.Session, params: Any) -> None:
+    with pytest.raises(ql.InvalidInputError, match="give a list"):
+        local.sql("SELECT 1", params)
+
+
+@pytest.mark.parametrize(
+    "statement", ["DROP TABLE people", "CACHE TABLE people", "ANALYZE TABLE people COMPUTE STATISTICS"]
+)
+def test_what_is_not_handled_is_refused_by_name(local: ql.Session, statement: str) -> None:
+    with pytest.raises(ql.UnsupportedError, match=" ".join(statement.split()[:2])):
+        local.sql(statement)
