@@ -15,6 +15,7 @@ from quacklake.catalog.load import At
 from quacklake.catalog.open import open_catalog
 from quacklake.catalog.version import CURRENT
 from quacklake.catalog.view import Option, Snapshot
+from quacklake.commit.outcome import Commit
 from quacklake.ddl.verbs import LakeVerbs, OptionVerbs
 from quacklake.engine.protocol import Engine
 from quacklake.errors import InvalidInputError, UnsupportedError
@@ -126,6 +127,8 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         self._storage_options = dict(storage_options or {})
         self._engines: dict[str, Engine] = {}
         self._is_indexed = False
+        self._open: Transaction | None = None
+        """The transaction that a BEGIN has opened."""
 
     def table(self, name: str, at: At = None) -> Table:
         """The table of that name, at a snapshot when one is given.
@@ -177,6 +180,15 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         with Transaction(self, is_single=True) as tx:
             yield tx
 
+    def _sql_target(self) -> Session | Transaction:
+        return self if self._open is None else self._open
+
+    def _sql_begin(self) -> None:
+        self._open = self.transaction().__enter__()
+
+    def _sql_end(self, commits: bool) -> Commit:
+        raise InvalidInputError("there is no transaction to end", hint="BEGIN opens one")
+
     def _ensure_indexes(self, snapshot: Snapshot) -> None:
         """Give a large lake indexes that it has from nobody yet; those that we made have had them from the start."""
         if not self._is_indexed and not self._read_only and is_large(snapshot):
@@ -216,7 +228,13 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         return self._engine("spark").spark
 
     def close(self) -> None:
-        """Let go of the catalog and of what the engines hold. The user's Spark session stays open."""
+        """Let go of the catalog and of what the engines hold. The user's Spark session stays open.
+
+        A transaction that a BEGIN has opened and nothing has ended is rolled back.
+        """
+        if self._open is not None:
+            self._open.rollback()
+            self._open = None
         for engine in self._engines.values():
             engine.close()
         self._engines.clear()

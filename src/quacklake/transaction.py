@@ -279,6 +279,21 @@ class Transaction(LakeVerbs, SqlDoor):
 
     # --- what tables and verbs ask of a session --------------------------------------------------------------
 
+    def _sql_target(self) -> Transaction:
+        return self
+
+    def _sql_begin(self) -> None:
+        raise InvalidInputError("a transaction is open already", hint="COMMIT or ROLLBACK first")
+
+    def _sql_end(self, commits: bool) -> Commit:
+        if self._session._open is not self:
+            raise InvalidInputError("this transaction ends with its block", hint="leave it, or call rollback()")
+        self._session._open = None
+        if commits:
+            return self.commit()
+        self.rollback()
+        return Commit(None)
+
     @property
     def _at(self) -> At:
         return None

@@ -9,7 +9,7 @@ another text; `-- duckdb cannot: why`; `-- only spark: why` or `-- only local: w
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,15 @@ class Case:
     """The statement for DuckDB; None where it cannot run it."""
     engines: tuple[str, ...]
     ordered: bool
+
+    @property
+    def statements(self) -> list[str]:
+        """Several statements, where one ends with its line; what the last one gives is what counts."""
+        return [each.strip() for each in self.statement.split(";\n")]
+
+    def of(self, statement: str) -> Case:
+        """The same for one statement."""
+        return replace(self, statement=statement)
 
     def __str__(self) -> str:
         return f"{self.file}: {self.name}"

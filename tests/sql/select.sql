@@ -96,6 +96,19 @@ SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(n, t)
 [1, "a"]
 [2, "b"]
 
+-- A function that gives rows.
+SELECT r.id, p.name FROM range(1, 3) r JOIN people p ON r.id = p.id
+-- duckdb: SELECT r.id, p.name FROM range(1, 3) r(id) JOIN people p ON r.id = p.id
+----
+[1, "Ada"]
+[2, "Bo"]
+
+-- A function that only Spark has there.
+SELECT x FROM explode(array(1, 2)) AS e(x)
+-- only local: Spark runs it
+----
+! UnsupportedError: in FROM
+
 -- A semicolon at the end, and a comment with a name in it.
 SELECT id FROM people /* FROM nothing */ WHERE id = 1; -- FROM nobody
 ----
@@ -155,7 +168,7 @@ SELECT (1 FROM people
 -- Several statements, as somebody may try who puts one into a name.
 SELECT 1; DROP TABLE people
 ----
-! InvalidInputError: 2 statements
+! InvalidInputError: several statements
 
 -- Nothing.
 ;

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CASES = load_cases()
-READS = [case for case in CASES if case.file in ("select", "time_travel", "views", "parameters")]
+READS = [case for case in CASES if case.file in ("select", "time_travel", "views", "parameters", "differences")]
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def test_one_value_is_no_list_of_parameters(local: ql.Session, params: Any) -> N
 
 
 @pytest.mark.parametrize(
-    "statement", ["DROP TABLE people", "CACHE TABLE people", "ANALYZE TABLE people COMPUTE STATISTICS"]
+    "statement", ["CACHE TABLE people", "ANALYZE TABLE people COMPUTE STATISTICS", "REFRESH TABLE people"]
 )
 def test_what_is_not_handled_is_refused_by_name(local: ql.Session, statement: str) -> None:
     with pytest.raises(ql.UnsupportedError, match=" ".join(statement.split()[:2])):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from quacklake.errors import InvalidInputError, UnsupportedError
+from quacklake.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from quacklake.plan.query import Arguments
     from quacklake.session import Session
     from quacklake.sql.result import Result
-    from quacklake.sql.text import Statement
     from quacklake.transaction import Transaction
 
 
@@ -31,26 +30,16 @@ class SqlDoor:
             NotFoundError: When it names a table that is not there.
             UnsupportedError: For a statement that is not handled here.
         """
-        from sqlglot import exp
+        from quacklake.sql.execute import run
+        from quacklake.sql.text import tokenize
+        from quacklake.sql.words import Words
 
-        from quacklake.sql.text import parse
-
+        if not isinstance(text, str):
+            raise InvalidInputError(f"{text!r} is not a text", hint="give a statement in SQL")
         arguments = _check_arguments(params)
-        statement = parse(text)
-        if isinstance(statement.tree, exp.Query):
-            return self._select(statement, arguments)
-        raise UnsupportedError(
-            f"{_kind(statement)} cannot be run with sql() yet", hint="it can be done with the methods of the session"
-        )
-
-    def _select(self, statement: Statement, arguments: Arguments) -> Result:
-        from quacklake.sql.result import Result
-        from quacklake.sql.select import Builder
-
+        words = Words(text, tokenize(text))
         session = cast("Session | Transaction", self)
-        engine = session._engine()
-        query = Builder(session, engine.dialect, arguments).build(statement)
-        return Result(engine.query(query))
+        return run(session._sql_target(), words, text, arguments)
 
 
 def _check_arguments(params: Mapping[str, Any] | Sequence[Any] | None) -> Arguments:
@@ -61,9 +50,3 @@ def _check_arguments(params: Mapping[str, Any] | Sequence[Any] | None) -> Argume
     if isinstance(params, Mapping):
         return dict(params)
     return list(params)
-
-
-def _kind(statement: Statement) -> str:
-    """The first words of a statement, for messages."""
-    words = [token.text.upper() for token in statement.tokens[:2]]
-    return " ".join(words)

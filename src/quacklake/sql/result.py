@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from quacklake.commit.outcome import Commit
+from quacklake.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,3 +64,18 @@ class Result:
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Row by row, each a tuple."""
         return iter(self._rows)
+
+
+class NoRows:
+    """What a statement gives that changes something."""
+
+    def to_arrow(self) -> pa.Table:
+        """Nothing."""
+        raise InvalidInputError("the statement gives no rows", hint="look at result.commit")
+
+    def to_spark(self) -> DataFrame:
+        """Nothing."""
+        raise InvalidInputError("the statement gives no rows", hint="look at result.commit")
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(())

@@ -13,7 +13,7 @@ from quacklake.errors import InvalidInputError, NotFoundError, UnsupportedError
 from quacklake.names import TableName, fold
 from quacklake.plan.query import Arguments, Query
 from quacklake.sql.references import Reference, find_references, qualified_columns
-from quacklake.sql.text import Statement, parse
+from quacklake.sql.text import Statement, ansi_spark, parse
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -70,7 +70,7 @@ class Builder:
     def _source(self, reference: Reference, views: tuple[str, ...]) -> Any:
         if reference.arguments is not None:
             return None
-        name = _table_name(reference)
+        name = table_name(reference.parts)
         at = self._moment(reference)
         view = self.session._catalog.view(self.session._at if at is None else at, only=name)
         stored = view.find_view(name)
@@ -115,8 +115,8 @@ class Builder:
         )
 
 
-def _table_name(reference: Reference) -> TableName:
-    parts = reference.parts
+def table_name(parts: Sequence[str]) -> TableName:
+    """The table that a name of one part or several stands for."""
     if len(parts) > 3:
         raise InvalidInputError(f"{'.'.join(parts)} has {len(parts)} parts", hint="write catalog.namespace.table")
     if len(parts) == 3:
@@ -173,13 +173,31 @@ def _number_parameters(statement: Statement) -> list[tuple[int, int, str]]:
     return [(token.start, token.end + 1, f":n{number}") for number, token in enumerate(marks)]
 
 
+def _name_functions(tree: exp.Expr) -> None:
+    """Give the columns of functions the names that they have in Spark."""
+    from sqlglot import exp
+
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Func):
+            continue
+        if fold(table.this.name) != "range":
+            raise UnsupportedError(
+                f"{table.this.sql('spark')} in FROM", hint="only Spark has it; connect with engine='spark'"
+            )
+        if not table.alias_column_names:
+            alias = exp.TableAlias(this=exp.to_identifier(table.alias or "range"), columns=[exp.to_identifier("id")])
+            table.set("alias", alias)
+
+
 def _transpile(text: str, read: Dialect, write: Dialect) -> str:
     import sqlglot
     from sqlglot import errors, exp
 
-    tree = sqlglot.parse_one(text, read=read)
+    tree = sqlglot.parse_one(text, read=ansi_spark() if read == "spark" else read)
     for parameter in tree.find_all(exp.Placeholder):
         parameter.set("this", f"u_{parameter.name}")
+    if write == "duckdb":
+        _name_functions(tree)
     try:
         return tree.sql(dialect=write, unsupported_level=errors.ErrorLevel.RAISE)
     except errors.UnsupportedError as error:

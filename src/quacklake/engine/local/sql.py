@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -129,6 +129,26 @@ class LocalRows:
             reader = result.to_arrow_reader(_BATCH_ROWS)
             with _refusing():
                 return pa.Table.from_batches(list(reader), reader.schema)
+
+    def to_frame(self, rename: Callable[[Sequence[str]], Sequence[str]]) -> pa.RecordBatchReader:
+        """For a verb of a table, with other names for the columns: a stream that is read once."""
+        import pyarrow as pa
+
+        batches = self._batches()
+        schema = next(batches)
+        assert isinstance(schema, pa.Schema)
+        fields = [field.with_name(name) for field, name in zip(schema, rename(schema.names), strict=True)]
+        other = pa.schema(fields)
+        renamed = (pa.RecordBatch.from_arrays(batch.columns, schema=other) for batch in batches)
+        return pa.RecordBatchReader.from_batches(other, renamed)
+
+    def _batches(self) -> Iterator[Any]:
+        """The schema, then the rows as they come; the query runs until the last one is taken."""
+        with self._running() as result:
+            reader = result.to_arrow_reader(_BATCH_ROWS)
+            yield reader.schema
+            with _refusing():
+                yield from reader
 
     def to_spark(self) -> NoReturn:
         """Not from here."""

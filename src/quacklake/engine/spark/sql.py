@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from quacklake.errors import InvalidInputError
@@ -69,6 +69,10 @@ class SparkRows:
     def to_spark(self) -> DataFrame:
         """As a DataFrame."""
         return self._frame
+
+    def to_frame(self, rename: Callable[[Sequence[str]], Sequence[str]]) -> DataFrame:
+        """For a verb of a table, with other names for the columns."""
+        return self._frame.toDF(*rename(self._frame.columns))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for row in self._frame.toLocalIterator():
