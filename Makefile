@@ -17,16 +17,20 @@ SPREAD := -n $(WORKERS) --dist loadfile
 # a mere change of branch and back does not.
 SYSTEM_STAMP := $(VENV)/.system-$(shell cat tools/setup_system.sh | sha256sum | cut -c1-16)
 PYTHON_STAMP := $(VENV)/.python-$(shell cat pyproject.toml constraints.txt tools/setup_python.sh | sha256sum | cut -c1-16)
+JARS_STAMP := $(VENV)/.jars-$(shell cat src/quacklake/engine/spark/connectors.py tools/setup_jars.sh | sha256sum | cut -c1-16)
 
 .PHONY: help setup demo test quick bench lint types shape format clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(SYSTEM_STAMP) $(PYTHON_STAMP) ## Make .venv with pinned packages; as root also install Java and the database servers
+setup: $(SYSTEM_STAMP) $(PYTHON_STAMP) $(JARS_STAMP) ## Make .venv with pinned packages and jars; as root also install Java and the database servers
 
 $(SYSTEM_STAMP): | $(PYTHON_STAMP)
 	@if tools/setup_system.sh; then touch $@; else code=$$?; [ $$code -eq 3 ] || exit $$code; fi
+
+$(JARS_STAMP): | $(PYTHON_STAMP) $(SYSTEM_STAMP)
+	@if tools/setup_jars.sh "$(VENV)"; then rm -f $(VENV)/.jars-* && touch $@; else code=$$?; [ $$code -eq 3 ] || exit $$code; fi
 
 $(PYTHON_STAMP):
 	@tools/setup_python.sh "$(PYTHON)" "$(VENV)"

@@ -19,6 +19,10 @@ Duck = Callable[..., AbstractContextManager[duckdb.DuckDBPyConnection]]
 
 # Whichever test starts Spark first: its tasks run this Python, with its packages.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+# Likewise: it brings what opens object stores, which `make setup` has fetched.
+JARS = sorted(Path(os.environ.get("QUACKLAKE_JARS", f"{sys.prefix}/jars")).glob("*.jar"))
+if JARS:
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--jars {','.join(map(str, JARS))} pyspark-shell")
 # Two workers on two cores: how long anything takes says nothing here. The same examples every time, so that a change
 # is judged by its own tests; `HYPOTHESIS_PROFILE=exploring` looks for new ones.
 settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -6,11 +6,11 @@ carry the id that the transaction expected to get; when others commit first, it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from quacklake.plan.scan import DeleteFile, ScanFile
 from quacklake.plan.write import WritePlan, WrittenDeletes
+from quacklake.secrets.keyring import Keyring
 
 
 def restamp(
@@ -18,7 +18,7 @@ def restamp(
     plan: WritePlan,
     base: int,
     snapshot_id: int,
-    storage_options: Mapping[str, str],
+    secrets: Keyring,
     data_file: str,
 ) -> WrittenDeletes:
     """The same positions; those of the transaction itself with the snapshot that it really gets.
@@ -28,7 +28,7 @@ def restamp(
         plan: How delete files of the table look.
         base: The snapshot that the transaction began at: whatever is newer is its own.
         snapshot_id: What it gets.
-        storage_options: For the object store.
+        secrets: For the object store.
         data_file: The path of the file whose rows are dead.
     """
     import duckdb
@@ -38,7 +38,7 @@ def restamp(
     from quacklake.storage.positions import read_history
     from quacklake.storage.stores import Stores
 
-    stores = Stores(storage_options)
+    stores = Stores(secrets)
     old = DeleteFile(deletes.path, deletes.format, deletes.encryption_key, begin_snapshot=base + 1, size=deletes.size)
     positions, stamps = read_history(old, stores)
     fresh = np.where(stamps > base, snapshot_id, stamps)

@@ -20,6 +20,8 @@ from quacklake.ddl.verbs import LakeVerbs, OptionVerbs
 from quacklake.engine.protocol import Engine
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import TableName, fold
+from quacklake.secrets.keyring import Keyring
+from quacklake.secrets.secret import SecretInfo
 from quacklake.sql.door import SqlDoor
 from quacklake.table import Table
 
@@ -47,7 +49,7 @@ def connect(
     override_data_path: bool = False,
     migrate: bool = False,
     inline_rows: int | None = None,
-    storage_options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> Session:
     """Open a lake, or make it when it is not there.
 
@@ -66,7 +68,7 @@ def connect(
         override_data_path: Use `data_path` for this session though the lake says otherwise.
         migrate: Upgrade a lake of an older version of the format. Never done without being asked.
         inline_rows: Writes of at most so many rows go into the catalog, where the lake does not say otherwise.
-        storage_options: Credentials and endpoints for the object store, as obstore names them.
+        storage_options: Credentials and endpoints for object stores, by any of the names in docs/object_stores.md.
     """
     if engine not in ("spark", "local"):
         raise InvalidInputError(f"there is no engine {engine!r}", hint="choose 'spark' or 'local'")
@@ -75,6 +77,7 @@ def connect(
             f"catalog={catalog!r}: databases that many catalogs share are not supported yet",
             hint="give each lake a database, or a metadata_schema, of its own",
         )
+    secrets = Keyring(storage_options)
     opened = open_catalog(
         str(url),
         data_path=None if data_path is None else str(data_path),
@@ -93,7 +96,7 @@ def connect(
             at=at,
             read_only=read_only,
             inline_rows=inline_rows,
-            storage_options=storage_options,
+            secrets=secrets,
         )
     except BaseException:
         # There may be no such snapshot: what was opened to find that out is closed again.
@@ -113,7 +116,7 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         at: At,
         read_only: bool,
         inline_rows: int | None,
-        storage_options: Mapping[str, str] | None,
+        secrets: Keyring,
     ) -> None:
         self._catalog = catalog
         self._engine_name: EngineName = engine
@@ -124,7 +127,7 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
             catalog.snapshot(self._at)
         self._read_only = read_only or at is not None
         self._inline_rows = inline_rows
-        self._storage_options = dict(storage_options or {})
+        self._secrets = secrets
         self._engines: dict[str, Engine] = {}
         self._is_indexed = False
         self._open: Transaction | None = None
@@ -211,6 +214,36 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         """Every setting of the lake, of its namespaces and of its tables."""
         return list(self._catalog.options())
 
+    def create_secret(
+        self, name: str, *, type: str, scope: str | None = None, replace: bool = False, **settings: object
+    ) -> None:
+        """Give both engines what opens object stores of one type. It is kept in memory, as long as the session.
+
+        Args:
+            name: What it is called.
+            type: `s3`, `gcs` or `azure`.
+            scope: The one bucket that it is for, as a URL; else it is for all of the type.
+            replace: Take the place of a secret of the same name.
+            **settings: By any of the names in docs/object_stores.md: `key_id`, `secret`, `endpoint`, …
+
+        Raises:
+            AlreadyExistsError: When there is a secret of that name.
+            InvalidInputError: For a type, a scope or a setting that makes no sense.
+        """
+        self._secrets.create(name, type, scope, settings, replace=replace)
+
+    def drop_secret(self, name: str) -> None:
+        """Forget a secret.
+
+        Raises:
+            NotFoundError: When there is none of that name.
+        """
+        self._secrets.drop(name)
+
+    def secrets(self) -> list[SecretInfo]:
+        """What opens object stores, `storage_options` among them. Values are hidden."""
+        return self._secrets.list()
+
     def check(self) -> list[Finding]:
         """What is wrong with the lake: ids, counters, rows that lead nowhere, files that are not there.
 
@@ -220,7 +253,7 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         from quacklake.storage.stores import Stores
 
         self._catalog.check_writable()
-        return check_lake(self._catalog, Stores(self._storage_options))
+        return check_lake(self._catalog, Stores(self._secrets))
 
     @property
     def spark(self) -> Any:
@@ -261,7 +294,7 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         if name == "local":
             from quacklake.engine.local.engine import LocalEngine
 
-            return LocalEngine(self._storage_options)
+            return LocalEngine(self._secrets)
         from quacklake.engine.spark.engine import SparkEngine
 
-        return SparkEngine(self._given_spark, self._storage_options)
+        return SparkEngine(self._given_spark, self._secrets, places=(self._catalog.data_path,))

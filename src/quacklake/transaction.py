@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -257,7 +257,7 @@ class Transaction(LakeVerbs, SqlDoor):
             from quacklake.storage.placement import remove
             from quacklake.storage.stores import Stores
 
-            remove(sorted(gone), Stores(self._session._storage_options))
+            remove(sorted(gone), Stores(self._session._secrets))
 
     def _restamp(self, table_id: int, deletes: WrittenDeletes, snapshot_id: int) -> WrittenDeletes:
         """Write a delete file anew, because the snapshot gets another id than it says."""
@@ -270,7 +270,7 @@ class Transaction(LakeVerbs, SqlDoor):
             self.write_plan(entry),
             self.current_snapshot,
             snapshot_id,
-            self._storage_options,
+            self._session._secrets,
             files[deletes.data_file_id],
         )
         self._left_over.append(deletes.path)
@@ -297,10 +297,6 @@ class Transaction(LakeVerbs, SqlDoor):
     @property
     def _at(self) -> At:
         return None
-
-    @property
-    def _storage_options(self) -> Mapping[str, str]:
-        return self._session._storage_options
 
     def _engine(self, name: Any = None) -> Any:
         return self._session._engine(name)

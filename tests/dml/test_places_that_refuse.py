@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pyarrow as pa
@@ -50,13 +51,18 @@ def strict_door(endpoint: str, *, lets_read: bool = True) -> Iterator[str]:
     class Door(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked = {name: value for name, value in self.headers.items() if name.lower() != "host"}
-            with urlopen(Request(endpoint + self.path, headers=asked, method=self.command)) as found:
+            try:
+                found = urlopen(Request(endpoint + self.path, headers=asked, method=self.command))
+            except HTTPError as error:
+                # What is not there is not there behind the door either.
+                found = error
+            with found:
                 body = found.read()
                 self.send_response(found.status)
                 for name in ("Content-Type", "ETag", "Last-Modified", "Content-Range"):
                     if name in found.headers:
                         self.send_header(name, found.headers[name])
-                self.send_header("Content-Length", found.headers["Content-Length"])
+                self.send_header("Content-Length", found.headers.get("Content-Length", str(len(body))))
                 self.end_headers()
                 self.wfile.write(body)
 

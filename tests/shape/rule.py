@@ -21,12 +21,13 @@ FRONT = (
 
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(GROUND, GROUND),
+    "secrets": GROUND,
     "plan": GROUND,
-    "storage": (*GROUND, "plan"),
+    "storage": (*GROUND, "secrets", "plan"),
     "catalog": (*GROUND, "plan", "storage"),
-    "engine": (*GROUND, "plan", "storage"),
+    "engine": (*GROUND, "secrets", "plan", "storage"),
     "commit": (*GROUND, "plan", "storage", "catalog"),
-    **dict.fromkeys(FRONT, (*GROUND, "plan", "storage", "catalog", "engine", "commit", *FRONT)),
+    **dict.fromkeys(FRONT, (*GROUND, "secrets", "plan", "storage", "catalog", "engine", "commit", *FRONT)),
     "cli": (*GROUND, "plan", *FRONT),
 }
 """For each part of the package, the other parts that it may import. Every part may import itself."""
@@ -41,7 +42,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "obstore": ("storage",),
     "polars": ("engine.local", "scan", "sql.result"),
     "psycopg": ("catalog.backends.bundle", "catalog.backends.postgresql"),
-    "py4j": ("engine.spark.failures",),
+    "py4j": ("engine.spark",),
     "pyarrow": ("plan", "engine", "storage", "catalog", "commit", "ddl", "scan", "cli.values"),
     "pymysql": ("catalog.backends.mysql",),
     "pyroaring": ("storage",),

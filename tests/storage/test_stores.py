@@ -137,7 +137,7 @@ def test_the_way_others_spell_options_is_understood(object_store: ObjectStore) -
 
 
 def test_an_unknown_option_or_store_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="s3://b"):
-        Stores({"no_such_option": "1"}).read("s3://b/x")
+    with pytest.raises(InvalidInputError, match="'no_such_option'"):
+        Stores({"no_such_option": "1"})
     with pytest.raises(InvalidInputError, match="ftp"):
         Stores().read("ftp://host/x")

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from quacklake.errors import StorageError
+from quacklake.errors import AuthError, StorageError
 from quacklake.storage.paths import absolute
-from quacklake.storage.stores import Stores, is_remote, local_path, remote_errors, store_url
+from quacklake.storage.stores import Stores, is_remote, local_path, store_url
 
 
 def staging_root(folder: str) -> Path:
@@ -25,7 +25,7 @@ def move_in(file: Path, target: str, stores: Stores) -> None:
         StorageError: When the place cannot be written: a full disk, a denied bucket.
     """
     if is_remote(target):
-        with remote_errors(target, "write"), file.open("rb") as body:
+        with stores.errors(target, "write"), file.open("rb") as body:
             store, key = stores.locate(target)
             store.put(key, body)
         file.unlink()
@@ -52,12 +52,12 @@ def remove(paths: Iterable[str], stores: Stores) -> list[str]:
     for path in paths:
         try:
             if is_remote(path):
-                with remote_errors(path, "remove"):
+                with stores.errors(path, "remove"):
                     store, key = stores.locate(path)
                     store.delete(key)
             else:
                 Path(local_path(path)).unlink(missing_ok=True)
-        except OSError:
+        except (OSError, AuthError):
             left.append(path)
     return left
 
@@ -78,10 +78,24 @@ def list_files(folder: str, stores: Stores) -> list[str]:
     if not is_remote(folder):
         root = Path(local_path(folder))
         return [folder + found.relative_to(root).as_posix() for found in sorted(root.rglob("*")) if found.is_file()]
-    with remote_errors(folder):
+    with stores.errors(folder):
         store, prefix = stores.locate(folder)
         keys = [entry["path"] for batch in store.list(prefix) for entry in batch]
-    return sorted(folder + key.removeprefix(prefix).lstrip("/") for key in keys)
+    # An object that stands for the folder itself has no name in it.
+    return sorted(folder + key.removeprefix(prefix).lstrip("/") for key in keys if key.startswith(prefix))
+
+
+def is_gone(folder: str, stores: Stores) -> bool:
+    """Whether nothing is left of a folder of an object store, not even an object that stands for it.
+
+    A store that does not answer has nothing that could be taken away.
+    """
+    try:
+        with stores.errors(folder):
+            store, prefix = stores.locate(folder)
+            return not any(len(batch) for batch in store.list(prefix))
+    except (StorageError, AuthError):
+        return True
 
 
 def find_files(pattern: str, stores: Stores) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quacklake.errors import AuthError, InvalidInputError, MissingExtraError, StorageError
+from quacklake.secrets.keyring import Keyring, keyring_of
+from quacklake.secrets.obstore_config import ObstoreConfig, obstore_config, polars_options
+from quacklake.secrets.secret import Settings
 from quacklake.storage.paths import is_url
 
 if TYPE_CHECKING:
@@ -19,26 +21,20 @@ if TYPE_CHECKING:
 
 # What DuckDB, Spark and others call the same store.
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "azure": "az"}
-_PROVIDER = re.compile("^(aws|azure|google)_")
-_CLIENT_OPTIONS = frozenset(
-    """allow_http allow_invalid_certificates connect_timeout default_content_type http1_only
-    http2_keep_alive_interval http2_keep_alive_timeout http2_only pool_idle_timeout pool_max_idle_per_host proxy_url
-    timeout user_agent""".split()
-)
 
 
 class Stores:
-    """Opens files by path or URL. Credentials come from the options, else from the environment.
+    """Opens files by path or URL. Credentials come from secrets, else from the environment.
 
     Safe to share between threads. Close it to let go of the DuckDB connection it may have opened.
 
     Args:
-        options: As obstore names them (`aws_access_key_id`, `endpoint`, `allow_http`, …).
+        secrets: The secrets of a session, or settings by any of their names (`aws_access_key_id`, `endpoint`, …).
     """
 
-    def __init__(self, options: Mapping[str, str] | None = None) -> None:
-        self.options = dict(options or {})
-        self._stores: dict[str, ObjectStore] = {}
+    def __init__(self, secrets: Keyring | Mapping[str, object] | None = None) -> None:
+        self.secrets = keyring_of(secrets)
+        self._stores: dict[tuple[str, Settings | None], ObjectStore] = {}
         self._filesystems: set[str] = set()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._lock = threading.RLock()
@@ -48,7 +44,7 @@ class Stores:
         if not is_remote(path):
             with local_errors(path), Path(local_path(path)).open("rb") as file:
                 return file.read()
-        with remote_errors(path):
+        with self.errors(path):
             store, key = self.locate(path)
             return bytes(store.get(key).bytes())
 
@@ -65,7 +61,7 @@ class Stores:
                 # What the disk says: a catalog may hold a wrong size and still be read.
                 file.seek(max(0, os.fstat(file.fileno()).st_size - length))
                 return file.read()
-        with remote_errors(path):
+        with self.errors(path):
             store, key = self.locate(path)
             known = size if size is not None else int(store.head(key)["size"])
             start = max(0, known - length)
@@ -76,39 +72,51 @@ class Stores:
         if not is_remote(path):
             with local_errors(path):
                 return Path(local_path(path)).stat().st_size
-        with remote_errors(path):
+        with self.errors(path):
             store, key = self.locate(path)
             return int(store.head(key)["size"])
 
+    @contextmanager
+    def errors(self, path: str, act: str = "read") -> Iterator[None]:
+        """Turn what an object store says about a URL into our errors, which give no secret away."""
+        with self.secrets.hiding(), remote_errors(path, act):
+            yield
+
     def locate(self, path: str) -> tuple[ObjectStore, str]:
         """The object store that a URL names and the key in it."""
+        root, key = split_url(path)
+        return self._open(root), key
+
+    def polars_options(self, path: str) -> dict[str, Any]:
+        """The settings for a path, as the readers of Polars take them."""
+        settings = self.secrets.settings(path)
+        if settings is None:
+            return {}
+        keys = obstore_config(settings).keys
+        found: dict[str, Any] = {"storage_options": polars_options(settings)}
+        if keys is not None:
+            found["credential_provider"] = _PolarsKeys(keys)
+        return found
+
+    def _open(self, root: str) -> ObjectStore:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
 
-        root, key = split_url(path)
+        settings = self.secrets.settings(root)
         with self._lock:
-            if root not in self._stores:
-                config, client = self.split_options()
+            if (root, settings) not in self._stores:
+                config = ObstoreConfig() if settings is None else obstore_config(settings)
                 # The signatures are one per kind of store; which one it is, the URL says.
                 open_store: Any = from_url
+                more = {} if config.keys is None else {"credential_provider": _StoreKeys(config.keys)}
                 try:
-                    self._stores[root] = open_store(root, config=config, client_options=client)
+                    self._stores[root, settings] = open_store(
+                        root, config=dict(config.store) or None, client_options=dict(config.client) or None, **more
+                    )
                 except (BaseError, ValueError) as error:
-                    raise InvalidInputError(f"cannot open the object store {root}: {error}") from error
-            return self._stores[root], key
-
-    def split_options(self) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """The options as obstore takes them: those of the store and those of the HTTP client."""
-        config: dict[str, Any] = {}
-        client: dict[str, Any] = {}
-        for key, value in self.options.items():
-            # `aws_allow_http` is what others call `allow_http`.
-            plain = _PROVIDER.sub("", key.lower())
-            if plain in _CLIENT_OPTIONS:
-                client[plain] = _flag(value)
-            else:
-                config[key] = value
-        return config or None, client or None
+                    reason = self.secrets.redact(str(error).split("\n", 1)[0])
+                    raise InvalidInputError(f"cannot open the object store {root}: {reason}") from None
+            return self._stores[root, settings]
 
     def cursor(self, *paths: str) -> duckdb.DuckDBPyConnection:
         """A cursor of the DuckDB connection behind these stores, able to read the given paths.
@@ -127,10 +135,12 @@ class Stores:
             from obstore.fsspec import FsspecStore
         except ImportError as error:
             raise MissingExtraError("fsspec is not installed", hint="pip install fsspec") from error
-        config, client = self.split_options()
-        # The signatures are one per kind of store; which one it is, the URL says.
-        open_store: Any = FsspecStore
-        connection.register_filesystem(open_store(scheme, config=config, client_options=client))
+        # Not one that another session has opened, with secrets of its own.
+        make_files: Any = FsspecStore
+        files = make_files(scheme, skip_instance_cache=True)
+        # One file system serves every bucket of its kind, each of which may have a secret of its own.
+        files._construct_store = lambda bucket: self._open(f"{scheme}://{bucket}")
+        connection.register_filesystem(files)
         self._filesystems.add(scheme)
 
     def close(self) -> None:
@@ -141,6 +151,24 @@ class Stores:
             self._connection = None
             self._filesystems.clear()
             self._stores.clear()
+
+
+class _StoreKeys:
+    """Keys as obstore asks for them."""
+
+    def __init__(self, keys: Mapping[str, str | None]) -> None:
+        self._keys = keys
+
+    def __call__(self) -> dict[str, Any]:
+        return {**self._keys, "expires_at": None}
+
+
+class _PolarsKeys(_StoreKeys):
+    """Keys as Polars asks for them."""
+
+    def __call__(self) -> Any:
+        names = {"token": "aws_session_token"}
+        return {names.get(name, f"aws_{name}"): value for name, value in self._keys.items() if value}, None
 
 
 def _connect() -> duckdb.DuckDBPyConnection:
@@ -186,6 +214,7 @@ def duckdb_path(path: str) -> str:
     return "".join(f"[{each}]" if each in "*?[" else each for each in plain)
 
 
+_AUTH_HINT = "check session.secrets(), storage_options or the environment"
 _MISSING_HINT = "was it removed from outside, or is data_path wrong?"
 
 
@@ -212,10 +241,6 @@ def remote_errors(path: str, act: str = "read") -> Iterator[None]:
     except (exceptions.NotFoundError, FileNotFoundError) as error:
         raise StorageError(f"the file {path} is missing", hint=_MISSING_HINT) from error
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-        raise AuthError(f"no permission to {act} {path}", hint="check storage_options or the environment") from error
+        raise AuthError(f"no permission to {act} {path}", hint=_AUTH_HINT) from error
     except exceptions.BaseError as error:
         raise StorageError(f"cannot {act} {path}: {error}") from error
-
-
-def _flag(value: str) -> object:
-    return {"true": True, "false": False}.get(str(value).lower(), value)

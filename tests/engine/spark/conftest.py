@@ -16,6 +16,7 @@ import quacklake as ql
 from tests.differential.comparison import faults
 from tests.disks import small_disk as small_disk
 from tests.lakes import Answer, Place, answers, attached
+from tests.storage.object_store import object_store as object_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +11,11 @@ import pytest
 
 import quacklake as ql
 from quacklake.engine.spark import reading
-from quacklake.engine.spark.hadoop import planning_errors, reader_options
+from quacklake.engine.spark.connectors import packages, packages_for
+from quacklake.engine.spark.failures import planning_errors
+from quacklake.engine.spark.hadoop import Doors
 from quacklake.engine.spark.paths import known_path, reader_path
+from quacklake.secrets.keyring import Keyring
 from tests.engine.spark.conftest import Lake, MakeLake
 
 if TYPE_CHECKING:
@@ -100,28 +104,83 @@ def test_paths_that_spark_would_tidy_up_or_take_for_patterns_are_not_given_to_it
 
 
 def test_credentials_become_options_of_the_reader_and_of_no_other_store() -> None:
-    options = {
-        "aws_access_key_id": "id",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "endpoint": "http://localhost:9000",
-        "aws_region": "eu-central-1",
-        "azure_storage_account_name": "acc",
-        "azure_storage_account_key": "k",
-    }
-    found = reader_options(["s3a://b/k"], options)
-    assert found["fs.s3a.access.key"] == "id"
-    assert found["fs.s3a.secret.key"] == "secret"
-    assert found["fs.s3a.endpoint.region"] == "eu-central-1"
-    assert found["fs.s3a.path.style.access"] == "true"
-    assert found["fs.s3a.connection.ssl.enabled"] == "false"
+    doors = Doors(
+        Keyring(
+            {
+                "aws_access_key_id": "id",
+                "AWS_SECRET_ACCESS_KEY": "secret",
+                "aws_endpoint": "http://localhost:9000",
+                "azure_storage_account_name": "acc",
+                "azure_storage_account_key": "k",
+            },
+            {},
+        )
+    )
+    here, there, else_ = (doors.reader_path(f"{root}/x") for root in ("s3://b", "az://c", "/a"))
+    assert here is not None
+    assert there == "abfss://c@acc.dfs.core.windows.net/x"
+    assert else_ == "file:///a/x"
+    scheme = here.removesuffix("://b/x")
+    assert re.fullmatch("s3a-[0-9a-f]{12}", scheme)
+    found = doors.reading([here])
+    assert found["fs.s3a.bucket.b.access.key"] == "id"
+    assert found[f"fs.{scheme}.impl"] == "org.apache.hadoop.fs.s3a.S3AFileSystem"
     assert not any("azure" in key for key in found)
-    assert not any("s3a" in key for key in reader_options(["file:///x"], options))
-    assert reader_options(["abfss://c@acc/x"], options)["fs.azure.account.key.acc.dfs.core.windows.net"] == "k"
+    assert doors.reading([there])["fs.azure.account.key.acc.dfs.core.windows.net"] == "k"
+    assert not any("fs." in key for key in doors.reading([else_]))
+    assert Doors(Keyring({}, {})).reader_path("s3://b/x") == "s3a://b/x"
+
+
+def test_other_credentials_are_another_store() -> None:
+    paths = [
+        Doors(Keyring({"key_id": key, "secret": "s"}, {})).writer_path("s3://b/x/") for key in ("one", "two", "one")
+    ]
+    assert paths[0] == paths[2] != paths[1]
+    kept = []
+    for key in ("one", "two", "one"):
+        doors = Doors(Keyring({"account_key": key}, {}))
+        path = doors.writer_path("abfss://only-here@acc.dfs.core.windows.net/x")
+        kept.append(doors.writing([path]).get("fs.abfss.impl.disable.cache"))
+    assert kept == [None, "true", None]
 
 
 def test_a_store_that_spark_cannot_read_is_explained_with_the_line_for_the_builder(spark: SparkSession) -> None:
-    with pytest.raises(ql.MissingExtraError, match="hadoop-aws"), planning_errors(["s3a://bucket/x.parquet"]):
-        spark.read.schema("i INT").parquet("s3a://bucket/x.parquet")
+    for path, package in (("gs://bucket/x.parquet", "gcs-connector"), ("abfss://c@a.b/x.parquet", "hadoop-azure")):
+        with pytest.raises(ql.MissingExtraError, match=package), planning_errors([path], Keyring()):
+            spark.read.schema("i INT").parquet(path)
+
+
+def test_the_jars_for_s3_come_without_the_bundle() -> None:
+    found = packages(["s3", "azure"], "4.1.4")
+    assert found["spark.jars.excludes"] == "software.amazon.awssdk:bundle"
+    names = [each.rpartition(":")[0] for each in found["spark.jars.packages"].split(",")]
+    assert names[0] == "org.apache.hadoop:hadoop-aws"
+    assert "software.amazon.awssdk:s3" in names
+    assert names[-1] == "org.apache.hadoop:hadoop-azure"
+    assert packages([]) == {}
+
+
+def test_connectors_are_of_the_version_of_hadoop_that_spark_has() -> None:
+    import pyspark
+
+    jars = [each.name for each in (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")]
+    assert jars
+    version = jars[0].removeprefix("hadoop-client-api-").removesuffix(".jar")
+    for kind in ("s3", "azure"):
+        assert packages([kind], pyspark.__version__)["spark.jars.packages"].split(",")[0].endswith(f":{version}")
+
+
+def test_a_session_that_has_packages_already_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert "hadoop-aws" in packages_for(["/a", "s3://b/x"])["spark.jars.packages"]
+    assert packages_for(["/a"]) == {}
+    (tmp_path / "spark-defaults.conf").write_text("spark.jars.packages a:b:1\n")
+    assert packages_for(["s3://b/x"]) == {}
+    monkeypatch.delenv("SPARK_CONF_DIR")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--packages a:b:1 pyspark-shell")
+    assert packages_for(["s3://b/x"]) == {}
 
 
 def test_keys_of_encrypted_files_are_in_no_plan(make_lake: MakeLake, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from quacklake.plan.query import Query
 from quacklake.plan.scan import ScanPlan
 from quacklake.plan.write import WritePlan
 from quacklake.schema import Column
+from quacklake.secrets.keyring import Keyring
 from quacklake.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -32,15 +33,15 @@ class LocalEngine:
     """Runs plans with Polars where it gives exactly what DuckDB gives, with DuckDB otherwise.
 
     Args:
-        storage_options: Credentials and endpoints for object stores, as obstore names them.
+        secrets: The secrets of a session, or settings for object stores by any of their names.
         hand: Read files with this hand only, and refuse what it cannot read.
     """
 
     name = "local"
     dialect: Dialect = "duckdb"
 
-    def __init__(self, storage_options: Mapping[str, str] | None = None, *, hand: Hand | None = None) -> None:
-        self.stores = Stores(storage_options)
+    def __init__(self, secrets: Keyring | Mapping[str, object] | None = None, *, hand: Hand | None = None) -> None:
+        self.stores = Stores(secrets)
         self._hand = hand
 
     def read(self, plan: ScanPlan) -> pa.RecordBatchReader:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 
 from quacklake.errors import AuthError, InvalidInputError, QuacklakeError, StorageError
 from quacklake.plan.scan import ScanPlan
-from quacklake.storage.stores import Stores, duckdb_path, is_remote, remote_errors
+from quacklake.storage.stores import Stores, duckdb_path, is_remote
 
 _FAULTS_OF_A_PREDICATE = (
     "Conversion Error",
@@ -23,13 +23,19 @@ _MISSING = ("No files found", "No such file", "Cannot open file")
 @contextmanager
 def duckdb_errors(plan: ScanPlan, stores: Stores) -> Iterator[None]:
     """Turn what DuckDB raises while it runs a plan into our errors, naming the file or the predicate at fault."""
+    with stores.secrets.hiding(), _explained(plan, stores):
+        yield
+
+
+@contextmanager
+def _explained(plan: ScanPlan, stores: Stores) -> Iterator[None]:
     import duckdb
     import pyarrow as pa
 
     # Objects are read by a file system in Python, whose own errors come through DuckDB as they are.
     is_any_remote = any(is_remote(file.path) for file in plan.files)
     try:
-        with remote_errors(plan.table) if is_any_remote else nullcontext():
+        with stores.errors(plan.table) if is_any_remote else nullcontext():
             yield
     except QuacklakeError:
         raise
@@ -60,7 +66,9 @@ def explain_file(path: str, reason: str) -> QuacklakeError:
         return StorageError(f"the file {path} is missing", hint="was it removed from outside?")
     if is_remote(path):
         if "PermissionDenied" in reason or "Unauthenticated" in reason:
-            return AuthError(f"no permission to read {path}", hint="check storage_options or the environment")
+            return AuthError(
+                f"no permission to read {path}", hint="check session.secrets(), storage_options or the environment"
+            )
         # What follows is the whole history of the request.
         reason = reason.splitlines()[0]
     return StorageError(f"{path} cannot be read: {reason}")

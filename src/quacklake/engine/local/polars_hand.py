@@ -114,7 +114,7 @@ class _Reader:
         self._plan = plan
         self._condition = condition
         self._constants = constants
-        self._options = stores.options or None
+        self._stores = stores
         self._alone = alone
         self._schema = output_schema(plan)
 
@@ -142,7 +142,7 @@ class _Reader:
 
     def _load(self, part: _Part, names: Sequence[str]) -> pl.DataFrame:
         file = part.group.files[part.index]
-        with _polars_errors(file):
+        with self._stores.secrets.hiding(), _polars_errors(file):
             scan = self._scan(part, use_statistics=False).select(names)
             if part.length < part.group.rows[part.index]:
                 scan = scan.slice(part.offset, part.length)
@@ -166,7 +166,7 @@ class _Reader:
         import polars as pl
 
         position = _position_name(part.group)
-        with _polars_errors(part.group.files[part.index]):
+        with self._stores.secrets.hiding(), _polars_errors(part.group.files[part.index]):
             scan = self._scan(part, use_statistics=True, row_index_name=position)
             held, fields = scan.collect_schema(), {}
             for source in part.group.sources[part.index]:
@@ -188,7 +188,7 @@ class _Reader:
             parallel="auto" if self._alone else "none",
             hive_partitioning=False,
             glob=False,
-            storage_options=self._options,
+            **self._stores.polars_options(path),
             **options,
         )
 

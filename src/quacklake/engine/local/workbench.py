@@ -186,7 +186,7 @@ class Workbench:
     def cursor(self, scan: ScanPlan | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection of its own for one change; what goes wrong in it becomes our errors."""
         paths = [] if scan is None else [file.path for file in scan.files]
-        with self._stores.cursor(*paths) as cursor, self.explained(scan):
+        with self._stores.cursor(*paths) as cursor, self._stores.secrets.hiding(), self.explained(scan):
             yield cursor
 
     @contextmanager

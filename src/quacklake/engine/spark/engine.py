@@ -15,6 +15,7 @@ from quacklake.plan.query import Query
 from quacklake.plan.scan import ROW_ID, SNAPSHOT_ID, ScanPlan
 from quacklake.plan.write import WritePlan
 from quacklake.schema import Column
+from quacklake.secrets.keyring import Keyring
 from quacklake.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -30,22 +31,30 @@ class SparkEngine:
 
     Args:
         spark: The session; else the active one; else one is started when first needed.
-        storage_options: Credentials and endpoints for object stores, as obstore names them.
+        secrets: The secrets of a session, or settings for object stores by any of their names.
+        places: Where files are: a session that is started brings what opens them.
     """
 
     name = "spark"
     dialect: Dialect = "spark"
 
-    def __init__(self, spark: SparkSession | None = None, storage_options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        secrets: Keyring | Mapping[str, object] | None = None,
+        *,
+        places: Sequence[str] = (),
+    ) -> None:
         if spark is not None:
             check_session(spark)
         self._given = spark
-        self.stores = Stores(storage_options)
+        self.stores = Stores(secrets)
+        self._places = tuple(places)
 
     @property
     def spark(self) -> SparkSession:
         """The session in use; one is started when there is none."""
-        return self._given if self._given is not None else find_session()
+        return self._given if self._given is not None else find_session(self._places)
 
     def read(self, plan: ScanPlan) -> DataFrame:
         """The rows, not read before something is done with them.

@@ -1,13 +1,16 @@
-"""What Spark raises while it writes, in our words."""
+"""What Spark raises while it reads and writes, in our words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from quacklake.errors import InvalidInputError, QuacklakeError, StorageError
+from quacklake.engine.spark.connectors import builder_lines
+from quacklake.errors import AuthError, InvalidInputError, MissingExtraError, QuacklakeError, StorageError
 from quacklake.plan.write import WritePlan
+from quacklake.secrets.keyring import Keyring
+from quacklake.secrets.kinds import Kind, bucket_of, kind_of
 
 _BAD_VALUES = (
     "USER_RAISED_EXCEPTION",
@@ -19,24 +22,62 @@ _BAD_VALUES = (
 )
 _BAD_WORDS = ("DATATYPE_MISMATCH", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS", "INVALID_PARAMETER_VALUE")
 """What an expression that makes no sense is called."""
+_NO_CLASS = ("No FileSystem for scheme", "ClassNotFoundException: Class org.apache.hadoop.fs.")
+_NO_BUCKET = ("UnknownStoreException", "NoSuchBucket", "The specified bucket does not exist", "ContainerNotFound")
+_DENIED = (
+    "AccessDenied",
+    "AccessControlException",
+    "NoAuthWithAWSException",
+    "NoAwsCredentialsException",
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "AuthenticationFailed",
+    "AuthorizationFailure",
+    "403 Forbidden",
+    "Status Code: 403",
+    "Status Code: 401",
+)
 _FULL = re.compile("No space left on device|Disk quota exceeded")
-_CAUSE = re.compile(r"^Caused by: (?:[\w.$]+: )*(.+)$", re.MULTILINE)
+_OURS = re.compile(r"quacklake\.errors\.(\w+): (.*)")
+"""What a task says that runs our code."""
+_FROM_TASKS = {"StorageError": StorageError, "AuthError": AuthError}
 
 
 @contextmanager
-def spark_errors(plan: WritePlan) -> Iterator[None]:
+def planning_errors(paths: Sequence[str], secrets: Keyring) -> Iterator[None]:
+    """Turn what Spark raises when it first looks at files into our errors, where they are about files."""
+    from pyspark.errors import PySparkException
+
+    known: tuple[type[Exception], ...] = (PySparkException, *_java_errors())
+    with secrets.hiding():
+        try:
+            yield
+        except known as error:
+            text = str(error)
+            if "PATH_NOT_FOUND" in text or "FileNotFoundException" in text:
+                hint = "was it removed from outside?"
+                raise StorageError(f"Spark finds a file missing: {_reason(text)}", hint=hint) from error
+            fault = _about_store(text, paths[0], "read") if paths else None
+            if fault is not None:
+                raise fault from error
+            raise
+
+
+@contextmanager
+def spark_errors(plan: WritePlan, secrets: Keyring) -> Iterator[None]:
     """Turn what Spark raises while it changes a table into our errors."""
     from pyspark.errors import PySparkException
 
-    try:
-        yield
-    except QuacklakeError:
-        raise
-    except PySparkException as error:
-        raise _explain(plan, str(error), error.getCondition() or "") from error
-    except _java_errors() as error:
-        # What Spark has no name for comes as Java said it.
-        raise _explain(plan, str(error), "") from error
+    with secrets.hiding():
+        try:
+            yield
+        except QuacklakeError:
+            raise
+        except PySparkException as error:
+            raise _explain(str(error), error.getCondition() or "", plan) from error
+        except _java_errors() as error:
+            # What Spark has no name for comes as Java said it.
+            raise _explain(str(error), "", plan) from error
 
 
 def _java_errors() -> tuple[type[Exception], ...]:
@@ -48,13 +89,44 @@ def _java_errors() -> tuple[type[Exception], ...]:
     return (Py4JError,)
 
 
-def _explain(plan: WritePlan, text: str, condition: str) -> QuacklakeError:
+def _explain(text: str, condition: str, plan: WritePlan) -> QuacklakeError:
     # Py4J wraps what a task raised; the reason is in its words.
-    reason = text.split("\n", 1)[0]
-    if condition.startswith(_BAD_WORDS + _BAD_VALUES) or any(mark in text for mark in _BAD_VALUES):
-        return InvalidInputError(f"{plan.table}: {reason}", hint="nothing was written")
+    ours = _OURS.search(text)
+    if ours is not None and ours[1] in _FROM_TASKS:
+        return _FROM_TASKS[ours[1]](ours[2])
+    fault = _about_store(text, plan.path, "write")
+    if fault is not None:
+        return fault
     full = _FULL.search(text)
     if full is not None:
         return StorageError(f"Spark cannot write to {plan.path}: {full[0]}", hint="make room; nothing was committed")
-    causes = _CAUSE.findall(text)
-    return StorageError(f"Spark cannot write to {plan.path}: {causes[-1] if causes else reason}")
+    reason = _reason(text)
+    if condition.startswith(_BAD_WORDS + _BAD_VALUES) or any(mark in text for mark in _BAD_VALUES):
+        return InvalidInputError(f"{plan.table}: {reason}", hint="nothing was written")
+    return StorageError(f"Spark cannot write to {plan.path}: {reason}")
+
+
+def _about_store(text: str, path: str, act: str) -> QuacklakeError | None:
+    """The error for what Hadoop says about an object store."""
+    # Spark's own name for the path may be ours with more in its scheme.
+    kind: Kind | None = "s3" if path.startswith("s3a-") else kind_of(path)
+    if kind is None:
+        return None
+    if any(mark in text for mark in _NO_CLASS):
+        return MissingExtraError(
+            f"Spark has nothing to {act} {path.partition('://')[0]}:// with",
+            hint=f"put {builder_lines(kind)} into the builder of the session, before Spark has started",
+        )
+    if any(mark in text for mark in _NO_BUCKET):
+        return StorageError(f"there is no bucket {bucket_of(path)}: Spark cannot {act} {path}")
+    if any(mark in text for mark in _DENIED):
+        return AuthError(f"Spark has no permission to {act} {path}", hint="check session.secrets() or Spark's settings")
+    return None
+
+
+def _reason(text: str) -> str:
+    lines = [line.removeprefix(": ") for line in text.splitlines() if line.strip()]
+    # Py4J begins with the name of an object of its own.
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        return lines[1]
+    return lines[0] if lines else ""

@@ -3,24 +3,74 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from quacklake.engine.spark.hadoop import Doors
+from quacklake.errors import AuthError, StorageError
 from quacklake.plan.write import WritePlan, WrittenDeletes, WrittenFile
-from quacklake.storage.placement import list_files, move_in, remove, removing_on_failure
+from quacklake.storage.placement import is_gone, list_files, move_in, remove, removing_on_failure
 from quacklake.storage.stores import Stores, is_remote, local_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ROUNDS = 5
+_PAUSE = 0.3
+"""In seconds."""
 
 Written = TypeVar("Written", WrittenFile, WrittenDeletes)
 
 
 def clear(folder: str, stores: Stores, keep: Sequence[str] = ()) -> None:
-    """Take away what is in a folder of ours, and on this disk the folder."""
+    """Take away what is in a folder of ours, and on this disk the folder.
+
+    What cannot be taken away stays: nobody knows of it, and it may be the store itself that has just failed.
+    """
     if is_remote(folder):
-        remove(sorted({*list_files(folder, stores)} - {*keep}), stores)
+        with suppress(StorageError, AuthError):
+            remove(sorted({*list_files(folder, stores)} - {*keep}), stores)
     else:
         shutil.rmtree(local_path(folder), ignore_errors=True)
+
+
+@contextmanager
+def sweeping(folder: str, stores: Stores, spark: SparkSession) -> Iterator[None]:
+    """When a write of Spark's fails, take away what it has begun in a folder of an object store.
+
+    Hadoop puts objects there that stand for folders. Their names end with a slash, and only Hadoop can remove them:
+    it does so when a folder is written anew, with nothing.
+    """
+    try:
+        yield
+    except BaseException:
+        for _ in range(_ROUNDS if is_remote(folder) else 0):
+            clear(folder, stores)
+            if is_gone(folder, stores):
+                # A task that was told to stop may still be at it.
+                time.sleep(_PAUSE)
+                if is_gone(folder, stores):
+                    break
+            elif not _empty(folder, stores, spark):
+                break
+        raise
+
+
+def _empty(folder: str, stores: Stores, spark: SparkSession) -> bool:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    doors = Doors(stores.secrets)
+    place = doors.writer_path(folder)
+    try:
+        spark.range(0).write.mode("overwrite").options(**doors.writing([place])).parquet(place)
+    except (PySparkException, Py4JError):
+        return False
+    return True
 
 
 def place(written: Sequence[Written], folder: str, plan: WritePlan, stores: Stores) -> tuple[Written, ...]:

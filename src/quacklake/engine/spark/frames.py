@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from quacklake.engine.local.groups import FileGroup
 from quacklake.engine.local.query import ADDRESS
-from quacklake.engine.spark.hadoop import planning_errors, reader_options
+from quacklake.engine.spark.failures import planning_errors
+from quacklake.engine.spark.hadoop import Doors
 from quacklake.engine.spark.literals import Literals
 from quacklake.engine.spark.native import NativeGroups
 from quacklake.engine.spark.reading import NativeRead, build_reads
@@ -55,6 +56,7 @@ class Frames:
         self._addresses = addresses
         self._columns = tuple(columns)
         self._stores = stores
+        self._doors = Doors(stores.secrets)
         taken = {fold(column.name) for column in (*plan.schema, *columns)}
         ids = (f"_quacklake_{ROW_ID}", f"_quacklake_{SNAPSHOT_ID}") if self._plan.row_ids else ()
         self.hidden = tuple(free_name(name, taken) for name in ((*ADDRESS, *ids) if addresses else ids))
@@ -93,20 +95,22 @@ class Frames:
         others: list[ScanFile] = [file for group in groups for file in sorted_.add(group)]
         largest = sorted(sorted_.found, key=lambda native: native.rows, reverse=True)
         for native in largest[:_MOST_BRANCHES]:
-            for read in build_reads(native, self._plan, self._columns, literals, addresses=self._addresses):
+            for read in build_reads(
+                native, self._plan, self._columns, literals, self._doors, addresses=self._addresses
+            ):
                 yield self._native(read)
         others += [group.files[index] for native in largest[_MOST_BRANCHES:] for group, index in native.files]
         plain = replace(self._plan, columns=self._columns, files=(), inlined=(), where=None, limit=None)
         if others:
             yield read_in_tasks(
-                self._spark, plain, others, self._schema, self._stores.options, addresses=self._addresses
+                self._spark, plain, others, self._schema, self._stores.secrets, addresses=self._addresses
             )
         if any(rows.data.num_rows for rows in self._plan.inlined):
             yield self._inlined(replace(plain, inlined=self._plan.inlined))
 
     def _native(self, read: NativeRead) -> DataFrame:
-        reader = self._spark.read.schema(read.schema).options(**reader_options(read.paths, self._stores.options))
-        with planning_errors(read.paths):
+        reader = self._spark.read.schema(read.schema).options(**self._doors.reading(read.paths))
+        with planning_errors(read.paths, self._stores.secrets):
             frame = reader.parquet(*read.paths)
         if read.metadata:
             frame = frame.selectExpr("*", *read.metadata)

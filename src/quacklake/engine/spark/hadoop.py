@@ -1,13 +1,27 @@
-"""How Spark's reader gets at files: its options, the credentials among them, and what it says when it cannot."""
+"""How Spark gets at files: what it calls them, and the options that open their stores.
+
+Hadoop keeps a store that it has opened, under its scheme and its bucket, for the life of its process. Whoever comes
+later with other credentials, or with another endpoint, is given the same one. A store of S3 that is opened with
+settings of ours therefore has a scheme of its own, which stands for these settings. Nothing in Spark's configuration
+changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import hashlib
+import hmac
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from quacklake.errors import AuthError, MissingExtraError, QuacklakeError, StorageError
+from quacklake.engine.spark.paths import reader_path, writer_path
+from quacklake.secrets.hadoop_settings import azure_host, hadoop_settings
+from quacklake.secrets.keyring import Keyring
+from quacklake.secrets.kinds import container_of, kind_of
+from quacklake.secrets.secret import Settings
 
-_ALWAYS = {
+READING = {
     # Settings of the user's session that would change or lose what is read.
     "datetimeRebaseMode": "CORRECTED",
     "int96RebaseMode": "CORRECTED",
@@ -15,108 +29,102 @@ _ALWAYS = {
     "ignoreMissingFiles": "false",
     "mergeSchema": "false",
 }
-_S3 = {
-    "access_key_id": "fs.s3a.access.key",
-    "secret_access_key": "fs.s3a.secret.key",
-    "session_token": "fs.s3a.session.token",
-    "token": "fs.s3a.session.token",
-    "region": "fs.s3a.endpoint.region",
-    "default_region": "fs.s3a.endpoint.region",
-    "endpoint": "fs.s3a.endpoint",
-    "endpoint_url": "fs.s3a.endpoint",
+WRITING = {
+    # Files of a task count when the whole job does; the other way a task that fails half way leaves some.
+    "mapreduce.fileoutputcommitter.algorithm.version": "1"
 }
-_PROVIDERS = "org.apache.hadoop.fs.s3a."
-_PACKAGES = {
-    "s3a": "org.apache.hadoop:hadoop-aws:3.4.2",
-    "abfs": "org.apache.hadoop:hadoop-azure:3.4.2",
-    "abfss": "org.apache.hadoop:hadoop-azure:3.4.2",
-    "gs": "com.google.cloud.bigdataoss:gcs-connector:hadoop3-2.2.26",
-}
+_S3A = "org.apache.hadoop.fs.s3a."
+_SALT = os.urandom(16)
+_first: dict[str, str] = {}
+_lock = threading.Lock()
 
 
-def reader_options(paths: Sequence[str], options: Mapping[str, str]) -> dict[str, str]:
-    """The options for a read of these paths.
+@dataclass(frozen=True, slots=True)
+class _Door:
+    root: str
+    """The store as Spark calls it."""
+    options: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+class Doors:
+    """The stores of one read or one write.
 
     Args:
-        paths: As the reader takes them.
-        options: Credentials and endpoints, as obstore names them.
+        secrets: What opens them.
     """
-    return {**_ALWAYS, **store_options(paths, options)}
+
+    def __init__(self, secrets: Keyring) -> None:
+        self._secrets = secrets
+        self._doors: dict[str, _Door] = {}
+        self._by_root: dict[str, _Door] = {}
+
+    def reader_path(self, path: str) -> str | None:
+        """The path for Spark's reader, or None when Spark would not read just that file."""
+        plain = reader_path(path)
+        return None if plain is None else self._through(path, plain)
+
+    def writer_path(self, folder: str) -> str:
+        """The path of a folder for Spark's writer."""
+        return self._through(folder, writer_path(folder))
+
+    def reading(self, paths: Sequence[str]) -> dict[str, str]:
+        """The options for a read of these paths, which `reader_path` or `writer_path` gave."""
+        return {**READING, **self._options(paths)}
+
+    def writing(self, paths: Sequence[str]) -> dict[str, str]:
+        """The options for a write to these paths, which `writer_path` gave."""
+        return {**WRITING, **self._options(paths)}
+
+    def _options(self, paths: Sequence[str]) -> dict[str, str]:
+        roots = {_root(path) for path in paths}
+        return {k: v for root in sorted(roots & self._by_root.keys()) for k, v in self._by_root[root].options.items()}
+
+    def _through(self, path: str, plain: str) -> str:
+        if kind_of(path) is None:
+            return plain
+        root = _root(path)
+        if root not in self._doors:
+            door = _open(path, _root(plain), self._secrets.settings(path))
+            self._doors[root] = self._by_root[door.root] = door
+        return self._doors[root].root + plain.removeprefix(_root(plain))
 
 
-def store_options(paths: Sequence[str], options: Mapping[str, str]) -> dict[str, str]:
-    """The options that let Spark at the stores of these paths, as the reader and the writer take them."""
-    schemes = {path.partition("://")[0] for path in paths}
-    named = {key.lower(): value for key, value in options.items()}
-    found: dict[str, str] = {}
-    if "s3a" in schemes:
-        found.update(_s3_options(named))
-    if "gs" in schemes:
-        found.update(_gcs_options(named))
-    if schemes & {"abfs", "abfss"}:
-        found.update(_azure_options(named))
-    return found
+def _root(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}"
 
 
-def _s3_options(options: Mapping[str, str]) -> dict[str, str]:
-    plain = {key.removeprefix("aws_"): value for key, value in options.items()}
-    found = {_S3[key]: value for key, value in plain.items() if key in _S3}
-    if "fs.s3a.endpoint" in found:
-        # A store that is not Amazon's seldom has a name for each bucket.
-        virtual = plain.get("virtual_hosted_style_request", "false").lower() == "true"
-        found["fs.s3a.path.style.access"] = "false" if virtual else "true"
-        found["fs.s3a.connection.ssl.enabled"] = str(not found["fs.s3a.endpoint"].startswith("http://")).lower()
-    if plain.get("skip_signature", "false").lower() == "true":
-        found["fs.s3a.aws.credentials.provider"] = f"{_PROVIDERS}AnonymousAWSCredentialsProvider"
-    elif "fs.s3a.session.token" in found:
-        found["fs.s3a.aws.credentials.provider"] = f"{_PROVIDERS}TemporaryAWSCredentialsProvider"
-    elif "fs.s3a.access.key" in found:
-        found["fs.s3a.aws.credentials.provider"] = f"{_PROVIDERS}SimpleAWSCredentialsProvider"
-    return found
+def _open(url: str, plain: str, settings: Settings | None) -> _Door:
+    if settings is None:
+        return _Door(plain)
+    options = hadoop_settings(url, settings)
+    scheme, _, bucket = plain.partition("://")
+    if settings.kind == "azure":
+        bucket = f"{container_of(url)[0]}@{azure_host(url, settings)}"
+        scheme = "abfss" if scheme == "az" else scheme
+    if not options:
+        return _Door(f"{scheme}://{bucket}")
+    mark = _fingerprint(options)
+    if settings.kind == "s3":
+        scheme = f"s3a-{mark}"
+        options |= {
+            f"fs.{scheme}.impl": f"{_S3A}S3AFileSystem",
+            # Whichever committer the user has chosen for S3A goes on being used.
+            f"mapreduce.outputcommitter.factory.scheme.{scheme}": f"{_S3A}commit.S3ACommitterFactory",
+        }
+    elif _is_other(f"{scheme}://{bucket}", mark):
+        # These connectors insist on their scheme; a store that is not kept is opened anew for every file.
+        options[f"fs.{scheme}.impl.disable.cache"] = "true"
+    return _Door(f"{scheme}://{bucket}", options)
 
 
-def _gcs_options(options: Mapping[str, str]) -> dict[str, str]:
-    for key in ("google_service_account", "google_service_account_path", "service_account", "service_account_path"):
-        if key in options:
-            return {
-                "fs.gs.auth.type": "SERVICE_ACCOUNT_JSON_KEYFILE",
-                "fs.gs.auth.service.account.json.keyfile": options[key],
-            }
-    return {}
+def _fingerprint(options: dict[str, str]) -> str:
+    """A name for settings that tells nobody what they are."""
+    text = "\n".join(f"{name}={options[name]}" for name in sorted(options))
+    return hmac.new(_SALT, text.encode(), hashlib.sha256).hexdigest()[:12]
 
 
-def _azure_options(options: Mapping[str, str]) -> dict[str, str]:
-    plain = {key.removeprefix("azure_storage_"): value for key, value in options.items()}
-    account = plain.get("account_name")
-    key = plain.get("account_key") or plain.get("access_key")
-    return {f"fs.azure.account.key.{account}.dfs.core.windows.net": key} if account and key else {}
-
-
-@contextmanager
-def planning_errors(paths: Sequence[str]) -> Iterator[None]:
-    """Turn what Spark raises when it first looks at files into our errors, where they are about files."""
-    try:
-        yield
-    except Exception as error:
-        # Java's exceptions come through several classes, and one of them belongs to a library of PySpark's own.
-        fault = _explain(str(error), paths)
-        if fault is not None:
-            raise fault from error
-        raise
-
-
-def _explain(text: str, paths: Sequence[str]) -> QuacklakeError | None:
-    scheme = paths[0].partition("://")[0] if paths else ""
-    if "PATH_NOT_FOUND" in text or "FileNotFoundException" in text:
-        return StorageError(f"Spark finds a file missing: {text.splitlines()[0]}", hint="was it removed from outside?")
-    if "ClassNotFoundException" in text or "No FileSystem for scheme" in text:
-        package = _PACKAGES.get(scheme)
-        if package is None:
-            return None
-        line = f'.config("spark.jars.packages", "{package}")'
-        return MissingExtraError(
-            f"Spark has nothing to read {scheme}:// with", hint=f"put {line} into the builder, before Spark has started"
-        )
-    if "AccessDenied" in text or "403 Forbidden" in text or "AccessControlException" in text:
-        return AuthError(f"Spark may not read {paths[0]}", hint="check storage_options or the settings of Spark")
-    return None
+def _is_other(root: str, mark: str) -> bool:
+    """Whether this process has opened the store with other settings before."""
+    with _lock:
+        return _first.setdefault(root, mark) != mark

@@ -17,10 +17,9 @@ from urllib.parse import unquote
 
 from quacklake.engine.local.types import duckdb_type
 from quacklake.engine.spark.buckets import bucket_of
-from quacklake.engine.spark.folders import clear
-from quacklake.engine.spark.hadoop import store_options
+from quacklake.engine.spark.folders import clear, sweeping
+from quacklake.engine.spark.hadoop import Doors
 from quacklake.engine.spark.incoming import TEXT_FORMS, stored_field
-from quacklake.engine.spark.paths import writer_path
 from quacklake.errors import UnsupportedError
 from quacklake.plan.layout import ROW_ID_FIELD
 from quacklake.plan.scan import MappedName
@@ -42,6 +41,8 @@ _SETTINGS = {
     "spark.sql.parquet.fieldId.write.enabled": "true",
     "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    # Spark shows the options of a write in its logs and its interface, and takes some keys for harmless.
+    "spark.sql.redaction.options.regex": "(?i)url|secret|password|token|key|sas|email|credential",
 }
 
 
@@ -61,11 +62,12 @@ def write_frame(plan: WritePlan, frame: DataFrame, stores: Stores, *, row_ids: b
     fields = [stored_field(column) for column in plan.schema]
     kept: list[str] = []
     try:
-        with in_writing_session(frame) as session_frame:
+        with sweeping(folder, stores, frame.sparkSession), in_writing_session(frame) as session_frame:
             shaped = _with_ids(session_frame, fields, row_ids)
             keyed = with_keys(plan, shaped)
-            place = writer_path(folder)
-            writer = keyed.write.mode("error").options(**store_options([place], stores.options), **_options(plan))
+            doors = Doors(stores.secrets)
+            place = doors.writer_path(folder)
+            writer = keyed.write.mode("error").options(**doors.writing([place]), **_options(plan))
             if plan.partition:
                 writer = writer.partitionBy(*(_key_name(field) for field in plan.partition))
             writer.parquet(place)

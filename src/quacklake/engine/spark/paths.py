@@ -9,7 +9,17 @@ from pathlib import Path
 
 from quacklake.storage.stores import is_remote, local_path
 
-_SCHEMES = {"s3": "s3a", "s3n": "s3a", "s3a": "s3a", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfss"}
+_SCHEMES = {
+    "s3": "s3a",
+    "s3n": "s3a",
+    "s3a": "s3a",
+    "gs": "gs",
+    "gcs": "gs",
+    "abfs": "abfs",
+    "abfss": "abfss",
+    "az": "az",
+    "azure": "az",
+}
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
 """What Spark takes for a pattern and not for a name."""
 _HIDDEN = ("_", ".")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import types as spark
 
 from quacklake.engine.local.groups import row_id_starts
+from quacklake.engine.spark.hadoop import Doors
 from quacklake.engine.spark.literals import Literals, nullable
 from quacklake.engine.spark.lookup import Lookup
 from quacklake.engine.spark.native import NativeGroup
-from quacklake.engine.spark.paths import known_path, reader_path
+from quacklake.engine.spark.paths import known_path
 from quacklake.engine.spark.types import arrow_type, spark_type
 from quacklake.names import fold
 from quacklake.plan.scan import ScanFile, ScanPlan
@@ -48,11 +49,12 @@ def build_reads(
     plan: ScanPlan,
     columns: Sequence[Column],
     literals: Literals,
+    doors: Doors,
     *,
     addresses: bool = False,
 ) -> list[NativeRead]:
     """The reads for a group of files; several when a path is twice, or when very many rows may be dead."""
-    return [_Builder(part, plan, columns, literals).build(addresses) for part in _divide(native, plan)]
+    return [_Builder(part, plan, columns, literals, doors).build(addresses) for part in _divide(native, plan)]
 
 
 def _divide(native: NativeGroup, plan: ScanPlan) -> Iterator[NativeGroup]:
@@ -81,13 +83,15 @@ def _divide(native: NativeGroup, plan: ScanPlan) -> Iterator[NativeGroup]:
 class _Builder:
     """Builds one read."""
 
-    def __init__(self, native: NativeGroup, plan: ScanPlan, columns: Sequence[Column], literals: Literals) -> None:
+    def __init__(
+        self, native: NativeGroup, plan: ScanPlan, columns: Sequence[Column], literals: Literals, doors: Doors
+    ) -> None:
         self._native = native
         self._plan = plan
         self._columns = columns
         self._literals = literals
         self._files: list[ScanFile] = [group.files[index] for group, index in native.files]
-        self._paths = tuple(path for file in self._files if (path := reader_path(file.path)) is not None)
+        self._paths = tuple(path for file in self._files if (path := doors.reader_path(file.path)) is not None)
         names = {fold(each.name) for each in native.fields}
         self._row, self._path, self._value, self._anywhere = (
             _free(f"_quacklake_{name}", names) for name in ("row", "path", "files", "dead")

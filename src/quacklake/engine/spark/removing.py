@@ -28,6 +28,7 @@ from quacklake.plan.write import (
     WriteResult,
     WrittenDeletes,
 )
+from quacklake.secrets.keyring import Keyring
 from quacklake.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def remove_in_tasks(addresses: DataFrame, scan: ScanPlan, plan: WritePlan, store
     folder = f"{plan.path}deletes-{uuid.uuid4()}/"
     kept: list[str] = []
     try:
-        work = _work(_slim(scan.files), scan.snapshot_id, replace(plan, path=folder), dict(stores.options))
+        work = _work(_slim(scan.files), scan.snapshot_id, replace(plan, path=folder), stores.secrets)
         named = addresses.toDF("file", "position", "layout").selectExpr(
             "CAST(file IS NULL AS TINYINT) AS inlined", "coalesce(file, layout) AS number", "position"
         )
@@ -73,9 +74,9 @@ def _slim(files: Sequence[ScanFile]) -> dict[int, ScanFile]:
     return {file.file_id: replace(file, mapping=None, partition_values={}) for file in files}
 
 
-def _work(files: dict[int, ScanFile], snapshot_id: int, plan: WritePlan, options: dict[str, str]) -> Work:
+def _work(files: dict[int, ScanFile], snapshot_id: int, plan: WritePlan, secrets: Keyring) -> Work:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        stores = Stores(options)
+        stores = Stores(secrets)
         try:
             for file_id, layout, dead in _by_file(batches):
                 if file_id is None:

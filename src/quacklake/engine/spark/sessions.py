@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quacklake.engine.spark.connectors import packages_for
 from quacklake.errors import InvalidInputError, MissingExtraError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -18,13 +20,16 @@ _STRICT = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLite
 _JAVA_HINT = "apt-get install openjdk-17-jre-headless, or brew install openjdk@17; JAVA_HOME says where it is"
 
 
-def find_session() -> SparkSession:
+def find_session(places: Sequence[str] = ()) -> SparkSession:
     """The active session; where there is none, a new one, with the settings that Spark finds by itself.
 
     A session that was started here stays when the engine is closed, as sessions of Spark do: DataFrames live on it.
 
+    Args:
+        places: Where files are: a session that is started brings what opens them.
+
     Raises:
-        MissingExtraError: When PySpark or Java is not installed.
+        MissingExtraError: When PySpark or Java is not installed, or what opens the stores cannot be had.
     """
     try:
         from pyspark.sql import SparkSession
@@ -34,9 +39,28 @@ def find_session() -> SparkSession:
     if active is not None:
         return active
     _require_java()
-    started = SparkSession.builder.appName("quacklake").getOrCreate()
+    started = _start(places)
     _use_this_python(started)
     return started
+
+
+def _start(places: Sequence[str]) -> SparkSession:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    brought = {} if _is_remote() else packages_for(places)
+    builder = SparkSession.builder.appName("quacklake")
+    for key, value in brought.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except PySparkException as error:
+        if not brought:
+            raise
+        raise MissingExtraError(
+            f"Spark does not start with the packages {brought['spark.jars.packages']}",
+            hint="they come from Maven Central; without it, put the jars into a session of your own and pass it",
+        ) from error
 
 
 def check_session(session: object) -> None:

@@ -12,13 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quacklake.engine.spark.folders import clear
-from quacklake.engine.spark.hadoop import reader_options, store_options
+from quacklake.engine.spark.folders import clear, sweeping
+from quacklake.engine.spark.hadoop import Doors
 from quacklake.engine.spark.output import in_writing_session
-from quacklake.engine.spark.paths import writer_path
 from quacklake.plan.write import WritePlan
 from quacklake.storage.placement import list_files
-from quacklake.storage.stores import Stores
+from quacklake.storage.stores import Stores, duckdb_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,23 +37,22 @@ class Staged:
 def staged(frame: DataFrame, plan: WritePlan, stores: Stores) -> Iterator[Staged]:
     """The rows of a frame, written by Spark's tasks beside the table's files; gone when the change is made."""
     folder = f"{plan.path}staged-{uuid.uuid4()}/"
-    place = writer_path(folder)
+    doors = Doors(stores.secrets)
+    place = doors.writer_path(folder)
     try:
-        with in_writing_session(frame) as written:
-            written.write.mode("error").options(**store_options([place], stores.options)).parquet(place)
+        with sweeping(folder, stores, frame.sparkSession), in_writing_session(frame) as written:
+            written.write.mode("error").options(**doors.writing([place])).parquet(place)
         paths = tuple(path for path in list_files(folder, stores) if path.endswith(".parquet"))
-        yield Staged(_read(frame, place, stores), paths)
+        reader = frame.sparkSession.read.schema(frame.schema).options(**doors.reading([place]))
+        yield Staged(reader.parquet(place), paths)
     finally:
         clear(folder, stores)
-
-
-def _read(frame: DataFrame, place: str, stores: Stores) -> DataFrame:
-    reader = frame.sparkSession.read.schema(frame.schema).options(**reader_options([place], stores.options))
-    return reader.parquet(place)
 
 
 def read_back(paths: Sequence[str], stores: Stores) -> pa.RecordBatchReader:
     """The rows of files that Spark wrote, as a stream."""
     cursor = stores.cursor(*paths)
-    rows = cursor.execute("FROM read_parquet($paths, hive_partitioning = false)", {"paths": list(paths)})
+    rows = cursor.execute(
+        "FROM read_parquet($paths, hive_partitioning = false)", {"paths": [duckdb_path(path) for path in paths]}
+    )
     return rows.to_arrow_reader(100_000)

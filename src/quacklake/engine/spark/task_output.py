@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from quacklake.names import quote
 from quacklake.plan.write import WritePlan, WrittenFile
 from quacklake.predicates.spark import quote_name
 from quacklake.schema import Schema
+from quacklake.secrets.keyring import Keyring
 from quacklake.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def write_in_tasks(plan: WritePlan, frame: DataFrame, stores: Stores) -> tuple[W
     folder = f"{plan.path}files-{uuid.uuid4()}/"
     kept: list[str] = []
     try:
-        work = _work(replace(plan, path=folder), dict(stores.options))
+        work = _work(replace(plan, path=folder), stores.secrets)
         spread = with_keys(plan, frame).select(*map(quote_name, frame.columns))
         # Made by our own tasks, a moment ago.
         found = [pickle.loads(row.file) for row in spread.mapInArrow(work, "file BINARY").collect()]
@@ -60,7 +61,7 @@ def stored_sql(schema: Schema) -> str:
     )
 
 
-def _work(plan: WritePlan, options: Mapping[str, str]) -> Work:
+def _work(plan: WritePlan, secrets: Keyring) -> Work:
     query = f"SELECT {stored_sql(plan.schema)}, {ROW_ID_COLUMN} FROM _quacklake_rows"
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -68,7 +69,7 @@ def _work(plan: WritePlan, options: Mapping[str, str]) -> Work:
         first = next(rest, None)
         if first is None:
             return
-        stores = Stores(options)
+        stores = Stores(secrets)
         try:
             with stores.cursor() as cursor:
                 cursor.register(

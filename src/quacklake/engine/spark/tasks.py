@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quacklake.engine.spark.rows import read_rows
 from quacklake.plan.scan import ScanFile, ScanPlan
+from quacklake.secrets.keyring import Keyring
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +23,7 @@ def read_in_tasks(
     plan: ScanPlan,
     files: Sequence[ScanFile],
     schema: StructType,
-    options: Mapping[str, str],
+    secrets: Keyring,
     *,
     addresses: bool = False,
 ) -> DataFrame:
@@ -33,20 +34,18 @@ def read_in_tasks(
         plan: What to read of each, without predicate, limit and inlined rows.
         files: The files.
         schema: What comes out.
-        options: Credentials and endpoints for object stores.
+        secrets: What opens object stores.
         addresses: Give each row its place as well.
     """
     numbers = spark.range(0, len(files), 1, len(files))
-    return numbers.mapInArrow(_work(plan, tuple(files), schema, dict(options), addresses), schema)
+    return numbers.mapInArrow(_work(plan, tuple(files), schema, secrets, addresses), schema)
 
 
-def _work(
-    plan: ScanPlan, files: tuple[ScanFile, ...], schema: StructType, options: dict[str, str], addresses: bool
-) -> Work:
+def _work(plan: ScanPlan, files: tuple[ScanFile, ...], schema: StructType, secrets: Keyring, addresses: bool) -> Work:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from quacklake.storage.stores import Stores
 
-        stores = Stores(options)
+        stores = Stores(secrets)
         try:
             for batch in batches:
                 for number in batch.column(0).to_numpy():

@@ -58,7 +58,7 @@ class SparkWriter:
             raise UnsupportedError(
                 f"Spark cannot write encrypted files of {self._plan.table}", hint="append an Arrow or pandas frame"
             )
-        with spark_errors(self._plan):
+        with spark_errors(self._plan, self._stores.secrets):
             files = write_frame(self._plan, self._fitted(frame), self._stores)
         rows = sum(file.record_count for file in files)
         if rows and rows <= self._plan.inline_limit:
@@ -80,7 +80,7 @@ class SparkWriter:
 
     def overwrite_partitions(self, scan: ScanPlan, frame: DataFrame) -> WriteResult:
         """Without the rows in the partitions that a frame has rows of, and with those of the frame."""
-        with spark_errors(self._plan):
+        with spark_errors(self._plan, self._stores.secrets):
             try:
                 bench = self._bench(frame.sparkSession)
                 return changing.overwrite_partitions(bench, scan, self._fitted(frame))
@@ -90,7 +90,7 @@ class SparkWriter:
 
     def delete(self, scan: ScanPlan) -> WriteResult:
         """Without the rows that the scan finds."""
-        with spark_errors(self._plan):
+        with spark_errors(self._plan, self._stores.secrets):
             try:
                 return changing.delete(self._bench(self._session()), scan)
             except UnsupportedError:
@@ -102,7 +102,7 @@ class SparkWriter:
 
     def update(self, scan: ScanPlan, values: Sequence[tuple[str, Expression]]) -> WriteResult:
         """The rows that the scan finds with other values; they keep their ids."""
-        with spark_errors(self._plan):
+        with spark_errors(self._plan, self._stores.secrets):
             try:
                 return changing.update(self._bench(self._session()), scan, values)
             except UnsupportedError:
@@ -110,7 +110,7 @@ class SparkWriter:
 
     def merge(self, scan: ScanPlan, frame: DataFrame, plan: MergePlan) -> WriteResult:
         """The table with the frame merged into it."""
-        with spark_errors(self._plan):
+        with spark_errors(self._plan, self._stores.secrets):
             try:
                 return merging.merge(self._bench(frame.sparkSession), scan, frame, plan)
             except UnsupportedError:
