@@ -146,8 +146,11 @@ def test_other_credentials_are_another_store() -> None:
 
 def test_a_store_that_spark_cannot_read_is_explained_with_the_line_for_the_builder(spark: SparkSession) -> None:
     for path, package in (("gs://bucket/x.parquet", "gcs-connector"), ("abfss://c@a.b/x.parquet", "hadoop-azure")):
-        with pytest.raises(ql.MissingExtraError, match=package), planning_errors([path], Keyring()):
-            spark.read.schema("i INT").parquet(path)
+        doors = Doors(Keyring({}, {}))
+        given = doors.reader_path(path)
+        assert given is not None
+        with pytest.raises(ql.MissingExtraError, match=package), planning_errors([given], Keyring()):
+            spark.read.schema("i INT").options(**doors.reading([given])).parquet(given)
 
 
 def test_the_jars_for_s3_come_without_the_bundle() -> None:

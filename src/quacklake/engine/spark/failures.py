@@ -22,7 +22,11 @@ _BAD_VALUES = (
 )
 _BAD_WORDS = ("DATATYPE_MISMATCH", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS", "INVALID_PARAMETER_VALUE")
 """What an expression that makes no sense is called."""
-_NO_CLASS = ("No FileSystem for scheme", "ClassNotFoundException: Class org.apache.hadoop.fs.")
+_NO_CLASS = (
+    "No FileSystem for scheme",
+    "ClassNotFoundException: Class org.apache.hadoop.fs.",
+    "ClassNotFoundException: Class com.google.cloud.hadoop.",
+)
 _NO_BUCKET = ("UnknownStoreException", "NoSuchBucket", "The specified bucket does not exist", "ContainerNotFound")
 _DENIED = (
     "AccessDenied",

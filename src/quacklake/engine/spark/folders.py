@@ -68,7 +68,8 @@ def _empty(folder: str, stores: Stores, spark: SparkSession) -> bool:
     place = doors.writer_path(folder)
     try:
         spark.range(0).write.mode("overwrite").options(**doors.writing([place])).parquet(place)
-    except (PySparkException, Py4JError):
+    except (PySparkException, Py4JError, OSError):
+        # The process of Spark may be gone.
         return False
     return True
 

@@ -77,7 +77,8 @@ class Frames:
 
     def count(self, groups: Sequence[FileGroup]) -> int:
         """How many rows the plan gives."""
-        return self._limited(self._rows(groups)).count()
+        with planning_errors([file.path for file in self._plan.files], self._stores.secrets):
+            return self._limited(self._rows(groups)).count()
 
     def _limited(self, frame: DataFrame) -> DataFrame:
         return frame if self._plan.limit is None else frame.limit(self._plan.limit)

@@ -34,6 +34,7 @@ WRITING = {
     "mapreduce.fileoutputcommitter.algorithm.version": "1"
 }
 _S3A = "org.apache.hadoop.fs.s3a."
+_GCS = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
 _SALT = os.urandom(16)
 _first: dict[str, str] = {}
 _lock = threading.Lock()
@@ -98,6 +99,9 @@ def _open(url: str, plain: str, settings: Settings | None) -> _Door:
     if settings is None:
         return _Door(plain)
     options = hadoop_settings(url, settings)
+    if settings.kind == "gcs":
+        # Hadoop has heard of the other two, and of this one only when its jar was there before it looked.
+        options["fs.gs.impl"] = _GCS
     scheme, _, bucket = plain.partition("://")
     if settings.kind == "azure":
         bucket = f"{container_of(url)[0]}@{azure_host(url, settings)}"
