@@ -307,6 +307,15 @@ def test_rows_that_are_few_go_into_the_catalog_and_leave_no_object(
         assert keys(object_store, place) == set()
 
 
+def test_a_frame_without_rows_leaves_no_object(
+    session: ql.Session, place: str, object_store: ObjectStore, spark: SparkSession
+) -> None:
+    session.create_table("t", "id BIGINT, v STRING", partition_by=["v"]).append(frame(spark, range(10), "a"))
+    present = keys(object_store, place)
+    assert session.table("t").append(frame(spark, range(10), "b").filter("id < 0")).rows_inserted == 0
+    assert keys(object_store, place) == present
+
+
 STARTED = """
 import quacklake as ql
 with ql.connect({url!r}, {place!r}, inline_rows=0, storage_options={options!r}) as session:

@@ -40,24 +40,29 @@ def clear(folder: str, stores: Stores, keep: Sequence[str] = ()) -> None:
 
 @contextmanager
 def sweeping(folder: str, stores: Stores, spark: SparkSession) -> Iterator[None]:
-    """When a write of Spark's fails, take away what it has begun in a folder of an object store.
+    """When a write of Spark's fails, take away what it has begun in a folder of an object store."""
+    try:
+        yield
+    except BaseException:
+        sweep(folder, stores, spark)
+        raise
+
+
+def sweep(folder: str, stores: Stores, spark: SparkSession) -> None:
+    """Take away everything in a folder of ours in an object store.
 
     Hadoop puts objects there that stand for folders. Their names end with a slash, and only Hadoop can remove them:
     it does so when a folder is written anew, with nothing.
     """
-    try:
-        yield
-    except BaseException:
-        for _ in range(_ROUNDS if is_remote(folder) else 0):
-            clear(folder, stores)
+    for _ in range(_ROUNDS if is_remote(folder) else 0):
+        clear(folder, stores)
+        if is_gone(folder, stores):
+            # A task that was told to stop may still be at it.
+            time.sleep(_PAUSE)
             if is_gone(folder, stores):
-                # A task that was told to stop may still be at it.
-                time.sleep(_PAUSE)
-                if is_gone(folder, stores):
-                    break
-            elif not _empty(folder, stores, spark):
-                break
-        raise
+                return
+        elif not _empty(folder, stores, spark):
+            return
 
 
 def _empty(folder: str, stores: Stores, spark: SparkSession) -> bool:

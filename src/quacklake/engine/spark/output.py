@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from quacklake.engine.local.types import duckdb_type
 from quacklake.engine.spark.buckets import bucket_of
-from quacklake.engine.spark.folders import clear, sweeping
+from quacklake.engine.spark.folders import clear, sweep, sweeping
 from quacklake.engine.spark.hadoop import Doors
 from quacklake.engine.spark.incoming import TEXT_FORMS, stored_field
 from quacklake.errors import UnsupportedError
@@ -74,6 +74,8 @@ def write_frame(plan: WritePlan, frame: DataFrame, stores: Stores, *, row_ids: b
         with removing_on_failure(stores) as placed:
             files = _collect(plan, folder, stores, row_ids, placed)
         kept += [file.path for file in files]
+        if not files:
+            sweep(folder, stores, frame.sparkSession)
         return files
     finally:
         clear(folder, stores, kept)
