@@ -52,7 +52,7 @@ def planning_errors(paths: Sequence[str], secrets: Keyring) -> Iterator[None]:
     """Turn what Spark raises when it first looks at files into our errors, where they are about files."""
     from pyspark.errors import PySparkException
 
-    known: tuple[type[Exception], ...] = (PySparkException, *_java_errors())
+    known: tuple[type[Exception], ...] = (PySparkException, *java_errors())
     with secrets.hiding():
         try:
             yield
@@ -68,6 +68,26 @@ def planning_errors(paths: Sequence[str], secrets: Keyring) -> Iterator[None]:
 
 
 @contextmanager
+def query_errors() -> Iterator[None]:
+    """Turn what Spark raises about a query of a user's into our errors."""
+    from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+    try:
+        yield
+    except (AnalysisException, ParseException) as error:
+        # Spark shows its own plan behind its reason.
+        reason = (error.getMessage() or str(error)).split("\n== SQL", 1)[0].split(";\n'", 1)[0]
+        raise InvalidInputError(reason.strip()) from error
+    except PySparkException as error:
+        text = str(error)
+        if any(mark in f"{error.getCondition()} {text}" for mark in _BAD_VALUES):
+            raise InvalidInputError(_reason(text)) from error
+        raise StorageError(f"Spark cannot run the query: {_reason(text)}") from error
+    except java_errors() as error:
+        raise StorageError(f"Spark cannot run the query: {_reason(str(error))}") from error
+
+
+@contextmanager
 def spark_errors(plan: WritePlan, secrets: Keyring) -> Iterator[None]:
     """Turn what Spark raises while it changes a table into our errors."""
     from pyspark.errors import PySparkException
@@ -79,12 +99,13 @@ def spark_errors(plan: WritePlan, secrets: Keyring) -> Iterator[None]:
             raise
         except PySparkException as error:
             raise _explain(str(error), error.getCondition() or "", plan) from error
-        except _java_errors() as error:
+        except java_errors() as error:
             # What Spark has no name for comes as Java said it.
             raise _explain(str(error), "", plan) from error
 
 
-def _java_errors() -> tuple[type[Exception], ...]:
+def java_errors() -> tuple[type[Exception], ...]:
+    """What comes out of Java itself."""
     try:
         from py4j.protocol import Py4JError
     except ImportError:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from quacklake.engine.spark.failures import java_errors
 from quacklake.engine.spark.hadoop import Doors
 from quacklake.errors import AuthError, StorageError
 from quacklake.plan.write import WritePlan, WrittenDeletes, WrittenFile
@@ -66,14 +67,14 @@ def sweep(folder: str, stores: Stores, spark: SparkSession) -> None:
 
 
 def _empty(folder: str, stores: Stores, spark: SparkSession) -> bool:
-    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    known: tuple[type[Exception], ...] = (PySparkException, *java_errors(), OSError)
     doors = Doors(stores.secrets)
     place = doors.writer_path(folder)
     try:
         spark.range(0).write.mode("overwrite").options(**doors.writing([place])).parquet(place)
-    except (PySparkException, Py4JError, OSError):
+    except known:
         # The process of Spark may be gone.
         return False
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from quacklake.errors import InvalidInputError
+from quacklake.engine.spark.failures import query_errors
 from quacklake.plan.query import Query
 from quacklake.plan.scan import ScanPlan
 
@@ -25,8 +25,6 @@ def run_query(spark: SparkSession, query: Query, read: Callable[[ScanPlan], Data
     Raises:
         InvalidInputError: When Spark refuses the text, in Spark's words.
     """
-    from pyspark.errors import AnalysisException, ParseException
-
     frames = {word: _frame(spark, source, read) for word, source in query.sources.items()}
     text = query.text
     if frames:
@@ -35,11 +33,8 @@ def run_query(spark: SparkSession, query: Query, read: Callable[[ScanPlan], Data
         for word in frames:
             text = text.replace(word, f"{{{word}}}")
     arguments: Any = query.arguments
-    try:
+    with query_errors():
         return spark.sql(text, args=arguments or None, **frames)
-    except (AnalysisException, ParseException) as error:
-        reason = error.getMessage() or str(error)
-        raise InvalidInputError(_plain(reason, frames)) from error
 
 
 def _frame(spark: SparkSession, source: Any, read: Callable[[ScanPlan], DataFrame]) -> DataFrame:
@@ -51,11 +46,6 @@ def _frame(spark: SparkSession, source: Any, read: Callable[[ScanPlan], DataFram
     return spark.createDataFrame(source)
 
 
-def _plain(reason: str, frames: dict[str, DataFrame]) -> str:
-    """What Spark says, up to where it shows its own plan."""
-    return reason.split("\n== SQL", 1)[0].split(";\n'", 1)[0].strip()
-
-
 class SparkRows:
     """The rows of a SELECT on Spark; every way out runs it."""
 
@@ -64,7 +54,8 @@ class SparkRows:
 
     def to_arrow(self) -> pa.Table:
         """All of them."""
-        return self._frame.toArrow()
+        with query_errors():
+            return self._frame.toArrow()
 
     def to_spark(self) -> DataFrame:
         """As a DataFrame."""
@@ -75,5 +66,6 @@ class SparkRows:
         return self._frame.toDF(*rename(self._frame.columns))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for row in self._frame.toLocalIterator():
-            yield tuple(row)
+        with query_errors():
+            for row in self._frame.toLocalIterator():
+                yield tuple(row)
