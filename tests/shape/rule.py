@@ -43,7 +43,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "polars": ("engine.local", "scan", "sql.result"),
     "psycopg": ("catalog.backends.bundle", "catalog.backends.postgresql"),
     "py4j": ("engine.spark",),
-    "pyarrow": ("plan", "engine", "storage", "catalog", "commit", "ddl", "scan", "cli.values"),
+    "pyarrow": ("plan", "engine", "storage", "catalog", "commit", "ddl", "scan", "cli.values", "sql.shows"),
     "pymysql": ("catalog.backends.mysql",),
     "pyroaring": ("storage",),
     "pyspark": ("engine.spark",),
