@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from quacklake.catalog.load import At
 from quacklake.errors import InvalidInputError
 from quacklake.names import TableName
+from quacklake.plan.changes import ChangePlan
 from quacklake.plan.scan import PruneReport, ScanFile, ScanPlan
 
 if TYPE_CHECKING:
@@ -113,3 +115,42 @@ class Scan:
         from quacklake.plan.explain import explain
 
         return explain(self.plan(count=True))
+
+
+class ChangeScan(Scan):
+    """What happened to the rows of a table from one snapshot to another, both included. Every way out plans anew."""
+
+    def __init__(
+        self,
+        session: Session | Transaction,
+        name: TableName,
+        start: int | datetime,
+        end: At,
+        columns: Sequence[str] | None,
+        where: str | None,
+        limit: int | None,
+    ) -> None:
+        super().__init__(session, name, columns, where, limit, end, row_ids=True)
+        for bound in (start,) if end is None else (start, end):
+            if isinstance(bound, bool) or not isinstance(bound, int | datetime):
+                raise InvalidInputError(
+                    f"{bound!r} is neither the id of a snapshot nor a moment", hint="give an int or a datetime"
+                )
+        self._start = start
+
+    def plan(self, *, count: bool = False) -> ChangePlan:  # type: ignore[override]
+        """What an engine would run: the files and inlined rows in which rows were born or died."""
+        found = self._session._catalog.changes(self._name, self._start, self._at, self._where)
+        schema = found.entry.schema
+        chosen = schema.columns if self._columns is None else tuple(schema.column(name) for name in self._columns)
+        return ChangePlan(str(found.entry.name), schema, chosen, found.changes, found.where, self._limit)
+
+    def files(self) -> list[ScanFile]:
+        """The data files that have to be read, each once."""
+        return list(self.plan().changes.files)
+
+    def explain(self) -> str:
+        """The plan in words: which files are read, and which snapshots are left out."""
+        from quacklake.plan.changes import explain_changes
+
+        return explain_changes(self.plan())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from quacklake.catalog.load import At
@@ -10,7 +11,7 @@ from quacklake.catalog.view import TableEntry
 from quacklake.ddl.verbs import TableVerbs
 from quacklake.dml.verbs import DataVerbs
 from quacklake.names import TableName
-from quacklake.scan import Scan
+from quacklake.scan import ChangeScan, Scan
 from quacklake.schema import Schema
 
 if TYPE_CHECKING:
@@ -80,6 +81,30 @@ class Table(TableVerbs, DataVerbs):
         """
         moment = self._at if at is None else at
         return Scan(self._session, TableName.parse(self.name), columns, where, limit, moment, row_ids)
+
+    def changes(
+        self,
+        start: int | datetime,
+        end: At = None,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        limit: int | None = None,
+    ) -> Scan:
+        """What happened to the rows, from one snapshot to another, both included.
+
+        Each row that comes out has the `snapshot_id` that changed it, its `rowid`, a `change_type` (`insert`, `delete`,
+        `update_preimage` or `update_postimage`) and the columns that the table has at the end. They come in no order.
+
+        Args:
+            start: The first snapshot; for a moment, the first that is not older.
+            end: The last one; for a moment, the last that is not younger. The table's own without it.
+            columns: Which columns of the table, in which order; all of them without it.
+            where: A SQL predicate in the Spark dialect, on the columns of the table and on those that come before them.
+            limit: At most so many rows.
+        """
+        last = self._at if end is None else end
+        return ChangeScan(self._session, TableName.parse(self.name), start, last, columns, where, limit)
 
     def to_arrow(self, columns: Sequence[str] | None = None, where: str | None = None) -> pa.Table:
         """The rows as an Arrow table."""

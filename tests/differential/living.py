@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,6 +53,7 @@ class Lives:
         self._folder = folder
         self._place = place
         self._lived: dict[tuple[str, str], Lived] = {}
+        self._places: dict[tuple[str, str], Place] = {}
 
     def lived(self, life: Life, kind: str) -> Lived:
         """The lake that lived this life with its catalog in that kind of database."""
@@ -61,8 +62,19 @@ class Lives:
             self._lived[key] = self._live(life, kind)
         return self._lived[key]
 
-    def _live(self, life: Life, kind: str) -> Lived:
-        folder = self._folder / kind / slug(life)
+    def only_lived(self, life: Life, kind: str) -> Place:
+        """Where a lake is that lived this life, without any answers about it."""
+        key = (life.name, kind)
+        if key in self._lived:
+            return self._lived[key].place
+        if key not in self._places:
+            with self._living(life, kind) as (place, _):
+                self._places[key] = place
+        return self._places[key]
+
+    @contextlib.contextmanager
+    def _living(self, life: Life, kind: str) -> Iterator[tuple[Place, duckdb.DuckDBPyConnection]]:
+        folder = self._folder / kind / f"{slug(life)}-{len(self._places)}"
         files = folder / "elsewhere"
         files.mkdir(parents=True)
         place = self._place(kind, folder)
@@ -72,6 +84,10 @@ class Lives:
                     step(files)
                 else:
                     run(con, step, files)
+            yield place, con
+
+    def _live(self, life: Life, kind: str) -> Lived:
+        with self._living(life, kind) as (place, con):
             if life.oracle in (None, kind):
                 return Lived(place, tuple(answers(con, life.questions, PROBES)))
         return Lived(place, self.lived(life, life.oracle or kind).answers)

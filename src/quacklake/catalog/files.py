@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -36,12 +38,34 @@ def load_files(
     rows = connection.execute(query, {"table": entry.table_id, "snapshot": snapshot_id}).all()
     if not rows:
         return ()
-    # What belongs to a handful of files is asked for by their ids, what belongs to many all at once.
-    ids = [row.data_file_id for row in rows] if len(rows) <= _FEW else None
-    mappings = _load_mappings(connection, tables, {row.mapping_id for row in rows if row.mapping_id is not None})
-    deletes = _load_delete_files(connection, tables, entry, snapshot_id, ids)
-    positions = _load_deleted_positions(connection, tables, backend, entry.table_id, snapshot_id, ids)
+    ids = few_ids(rows)
+    asked: dict[str, Any] = {"table": entry.table_id, "snapshot": snapshot_id}
+    query = _deletes_of_table(tables)
+    if ids is not None:
+        query, asked = _deletes_of_files(tables), {**asked, "files": ids}
+    deletes = load_delete_files(connection, entry, query, asked)
+    deletions = load_deletions(connection, tables, backend, entry.table_id, snapshot_id, ids)
     return tuple(
+        replace(
+            file,
+            delete_files=tuple(deletes.get(file.file_id, ())),
+            deleted_positions=tuple(position for position, _ in deletions.get(file.file_id, ())),
+        )
+        for file in build_files(connection, tables, entry, rows)
+    )
+
+
+def few_ids(rows: Sequence[sa.Row[Any]]) -> list[int] | None:
+    """What belongs to a handful of files is asked for by their ids, what belongs to many (None) all at once."""
+    return [row.data_file_id for row in rows] if len(rows) <= _FEW else None
+
+
+def build_files(
+    connection: sa.Connection, tables: CatalogTables, entry: TableEntry, rows: Sequence[sa.Row[Any]]
+) -> list[ScanFile]:
+    """Data files from their rows in the catalog, with their names for columns and without deletes."""
+    mappings = _load_mappings(connection, tables, {row.mapping_id for row in rows if row.mapping_id is not None})
+    return [
         ScanFile(
             file_id=row.data_file_id,
             path=join(entry.path, row.path, row.path_is_relative),
@@ -53,12 +77,10 @@ def load_files(
             partial_max=row.partial_max,
             encryption_key=row.encryption_key,
             mapping=mappings.get(row.mapping_id),
-            delete_files=tuple(deletes.get(row.data_file_id, ())),
-            deleted_positions=tuple(positions.get(row.data_file_id, ())),
             partition_id=row.partition_id,
         )
         for row in rows
-    )
+    ]
 
 
 @prepared
@@ -98,14 +120,11 @@ def count_files(connection: sa.Connection, tables: CatalogTables, table_id: int,
     return int(connection.execute(query, {"table": table_id, "snapshot": snapshot_id}).scalar_one())
 
 
-def _load_delete_files(
-    connection: sa.Connection, tables: CatalogTables, entry: TableEntry, snapshot_id: int, ids: list[int] | None
+def load_delete_files(
+    connection: sa.Connection, entry: TableEntry, query: Query, asked: dict[str, Any]
 ) -> dict[int, list[DeleteFile]]:
+    """The delete files that a query finds, by the id of their data file."""
     found: dict[int, list[DeleteFile]] = defaultdict(list)
-    asked: dict[str, Any] = {"table": entry.table_id, "snapshot": snapshot_id}
-    query = _deletes_of_table(tables)
-    if ids is not None:
-        query, asked = _deletes_of_files(tables), {**asked, "files": ids}
     for row in connection.execute(query, asked):
         found[row.data_file_id].append(
             DeleteFile(
@@ -132,24 +151,35 @@ def _deletes_of_files(tables: CatalogTables) -> Query:
     return _deletes_of_table(tables).where(tables.delete_file.c.data_file_id.in_(_FILES))
 
 
-def _load_deleted_positions(
+def load_deletions(
     connection: sa.Connection,
     tables: CatalogTables,
     backend: Backend,
     table_id: int,
     snapshot_id: int,
     ids: list[int] | None,
-) -> dict[int, list[int]]:
-    # Nothing registers this table: it is made with the first inlined delete.
-    name = f"ducklake_inlined_delete_{table_id}"
-    found: dict[int, list[int]] = defaultdict(list)
-    if backend.has_table(connection, name):
-        table = sa.table(
-            name, sa.column("file_id"), sa.column("row_id"), sa.column("begin_snapshot"), schema=tables.sql_schema
-        )
-        query = sa.select(table.c.file_id, table.c.row_id).where(table.c.begin_snapshot <= snapshot_id)
+) -> dict[int, list[tuple[int, int]]]:
+    """What the catalog itself notes of deleted rows: by file, their positions and the snapshots that deleted them."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    table = inlined_deletes(connection, tables, backend, table_id)
+    if table is not None:
+        columns = (table.c.file_id, table.c.row_id, table.c.begin_snapshot)
+        query = sa.select(*columns).where(table.c.begin_snapshot <= snapshot_id)
         if ids is not None:
             query = query.where(table.c.file_id.in_(ids))
-        for file_id, row_id in connection.execute(query.order_by(table.c.file_id, table.c.row_id)):
-            found[file_id].append(row_id)
+        for file_id, row_id, begin in connection.execute(query.order_by(table.c.file_id, table.c.row_id)):
+            found[file_id].append((row_id, begin))
     return found
+
+
+def inlined_deletes(
+    connection: sa.Connection, tables: CatalogTables, backend: Backend, table_id: int
+) -> sa.TableClause | None:
+    """The table that notes deleted rows of files, if there is one."""
+    # Nothing registers it: it is made with the first inlined delete.
+    name = f"ducklake_inlined_delete_{table_id}"
+    if not backend.has_table(connection, name):
+        return None
+    names = ("file_id", "row_id", "begin_snapshot")
+    columns: list[sa.ColumnClause[int]] = [sa.column(each, sa.BigInteger()) for each in names]
+    return sa.table(name, *columns, schema=tables.sql_schema)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
-from quacklake.catalog.inlined_columns import StoredTable, describe, has_rows, read_rows
+from quacklake.catalog.inlined_columns import Choice, StoredTable, describe, has_rows, read_rows
 from quacklake.catalog.load import load_schema
 from quacklake.catalog.queries import TABLE
 from quacklake.catalog.tables import CatalogTables, prepared
@@ -30,6 +30,7 @@ def load_inlined(
     entry: TableEntry,
     snapshot_id: int,
     columns: Collection[int] | None = None,
+    choice: Choice | None = None,
 ) -> tuple[InlinedRows, ...]:
     """The inlined rows of a table that a snapshot shows, one record per layout they were written under.
 
@@ -40,14 +41,16 @@ def load_inlined(
         entry: The table, as it is at the snapshot.
         snapshot_id: The snapshot.
         columns: Ids of the top-level columns to read; all without it.
+        choice: Other rows than those that the snapshot shows.
 
     Raises:
         CatalogError: When a value or a table of inlined rows cannot be read.
     """
+    chosen = choice or Choice("alive", snapshot_id)
     rows = [
         (stored, version)
         for name, version in connection.execute(_registered(tables), {"table": entry.table_id}).all()
-        if has_rows(connection, stored := _describe(connection, tables, backend, entry, name), snapshot_id)
+        if has_rows(connection, stored := _describe(connection, tables, backend, entry, name), chosen)
     ]
     if not rows:
         return ()
@@ -56,7 +59,7 @@ def load_inlined(
     for stored, version in rows:
         layout = layouts.find(version, stored)
         wanted = tuple(column for column in layout if columns is None or column.id in columns)
-        data = read_rows(connection, backend.name, stored, wanted, snapshot_id, str(entry.name))
+        data = read_rows(connection, backend.name, stored, wanted, chosen, str(entry.name))
         if data.num_rows:
             found.append(InlinedRows(wanted, data, version))
     return tuple(found)

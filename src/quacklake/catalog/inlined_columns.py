@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from quacklake.catalog.inlined_types import duckdb_type
 from quacklake.catalog.moment_text import LONG_HOURS, Unreadable, readable_interval
 from quacklake.catalog.nested_text import NestedText
-from quacklake.catalog.tables import SNAPSHOT
+from quacklake.catalog.tables import SNAPSHOT, START
 from quacklake.catalog.text_syntax import Mismatch, is_binary
 from quacklake.errors import CatalogError, UnsupportedError
 from quacklake.schema import Column
@@ -28,6 +28,7 @@ from quacklake.types import DataType, Decimal, Leaf, Primitive, children, is_nes
 if TYPE_CHECKING:
     Values = Sequence[Any]
     Decode = Callable[[Values, DataType], pa.Array[Any]]
+    _Snapshot = sa.ColumnElement[Any]
 
 _SYSTEM_COLUMNS = ("row_id", "begin_snapshot", "end_snapshot")
 _COUNT = len(_SYSTEM_COLUMNS)
@@ -74,11 +75,39 @@ def describe(connection: sa.Connection, name: str, sql_schema: str | None) -> St
     return StoredTable(name, sql_schema, columns)
 
 
-def has_rows(connection: sa.Connection, stored: StoredTable, snapshot_id: int) -> bool:
-    """Whether a snapshot shows any rows: most often all of them were flushed, and nothing else need be asked."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which inlined rows, and which of their two snapshots comes along with them as `begin_snapshot`."""
+
+    kind: Literal["alive", "born", "died"]
+    end: int
+    """The snapshot that shows them; else the last in which they may have been born, or died."""
+    start: int = 0
+    """The first in which they may have been born, or died."""
+
+    @property
+    def bounds(self) -> dict[str, int]:
+        """The parameters of `condition`."""
+        return {"snapshot": self.end} if self.kind == "alive" else {"snapshot": self.end, "start": self.start}
+
+    def stamp(self, begin: _Snapshot, end: _Snapshot) -> _Snapshot:
+        """The snapshot that comes along."""
+        return end if self.kind == "died" else begin
+
+
+def has_rows(connection: sa.Connection, stored: StoredTable, choice: Choice) -> bool:
+    """Whether there are any rows: most often all of them were flushed, and nothing else need be asked."""
     _, begin, end = (name for name, _ in stored.columns[:_COUNT])
-    query = _presence(stored.name, stored.sql_schema, begin, end)
-    return connection.execute(query, {"snapshot": snapshot_id}).first() is not None
+    query = _presence(stored.name, stored.sql_schema, begin, end, choice.kind)
+    return connection.execute(query, choice.bounds).first() is not None
+
+
+def _condition(kind: str, begin: _Snapshot, end: _Snapshot) -> sa.ColumnElement[bool]:
+    if kind == "alive":
+        return sa.and_(begin <= SNAPSHOT, sa.or_(end.is_(None), end > SNAPSHOT))
+    # What was born and died in one snapshot was never there.
+    lived = sa.or_(end.is_(None), end > begin)
+    return sa.and_((begin if kind == "born" else end).between(START, SNAPSHOT), lived)
 
 
 @lru_cache(maxsize=512)
@@ -88,11 +117,11 @@ def _anything(name: str, sql_schema: str | None) -> sa.Select[Any]:
 
 
 @lru_cache(maxsize=512)
-def _presence(name: str, sql_schema: str | None, begin: str, end: str) -> sa.Select[Any]:
+def _presence(name: str, sql_schema: str | None, begin: str, end: str, kind: str) -> sa.Select[Any]:
     first: sa.ColumnClause[int] = sa.column(sa.quoted_name(begin, True))
     last: sa.ColumnClause[int] = sa.column(sa.quoted_name(end, True))
     table = sa.table(sa.quoted_name(name, True), schema=sql_schema)
-    shown = sa.and_(first <= SNAPSHOT, sa.or_(last.is_(None), last > SNAPSHOT))
+    shown = _condition(kind, first, last)
     return sa.select(sa.literal_column("1")).select_from(table).where(shown).limit(1)
 
 
@@ -101,17 +130,17 @@ def read_rows(
     backend_name: str,
     stored: StoredTable,
     columns: Sequence[Column],
-    snapshot_id: int,
+    choice: Choice,
     table: str,
 ) -> pa.Table:
-    """The rows that a snapshot shows: `row_id`, `begin_snapshot` and `c<id>` for each of the columns.
+    """The rows of a choice: `row_id`, `begin_snapshot` and `c<id>` for each of the columns.
 
     Args:
         connection: To the catalog database.
         backend_name: Its kind.
         stored: The table of inlined rows.
         columns: Which columns, as they were when the table was made.
-        snapshot_id: The snapshot.
+        choice: Which rows.
         table: The user's table, for messages.
     """
     source = stored.source
@@ -119,15 +148,15 @@ def read_rows(
     ask = _ASKERS[backend_name]
     asked = [ask(source.c[name], kind, column.type) for column in columns for name, kind in [stored.find(column.name)]]
     names = ["row_id", "begin_snapshot", *(f"c{column.id}" for column in columns)]
-    expressions = (row_id, begin, *(each.expression for each in asked))
+    expressions = (row_id, choice.stamp(begin, end), *(each.expression for each in asked))
     query = (
         sa.select(*(each.label(name) for each, name in zip(expressions, names, strict=True)))
-        .where(begin <= snapshot_id, sa.or_(end.is_(None), end > snapshot_id))
+        .where(_condition(choice.kind, begin, end))
         .order_by(row_id)
     )
     if backend_name == "duckdb":
-        return _fetch_arrow(connection, query, columns, names, table)
-    rows = connection.execute(query).all()
+        return _fetch_arrow(connection, query, choice, columns, names, table)
+    rows = connection.execute(query, choice.bounds).all()
     values = list(zip(*rows, strict=True)) or [()] * len(names)
     arrays: list[pa.Array[Any]] = [pa.array(each, pa.int64()) for each in values[:2]]
     for column, each, taken in zip(columns, asked, values[2:], strict=True):
@@ -296,7 +325,12 @@ def _leaves(type_: DataType) -> list[Leaf]:
 
 
 def _fetch_arrow(
-    connection: sa.Connection, query: sa.Select[Any], columns: Sequence[Column], names: Sequence[str], table: str
+    connection: sa.Connection,
+    query: sa.Select[Any],
+    choice: Choice,
+    columns: Sequence[Column],
+    names: Sequence[str],
+    table: str,
 ) -> pa.Table:
     for column in columns:
         if any(leaf == Primitive("variant") for leaf in _leaves(column.type)):
@@ -304,7 +338,7 @@ def _fetch_arrow(
                 f"column {column.name!r} of {table} has inlined values of the type variant",
                 hint="flush them into a file with DuckDB: CALL ducklake_flush_inlined_data(…)",
             )
-    result = connection.execute(query)
+    result = connection.execute(query, choice.bounds)
     cursor: Any = result.cursor
     fetch = getattr(cursor, "to_arrow_table", None) or cursor.fetch_arrow_table
     data: pa.Table = fetch()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TypeVar
 
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.candidates import Settled
+from quacklake.catalog.changes import load_changes, load_start
 from quacklake.catalog.files import count_files, load_files
 from quacklake.catalog.indexes import is_large
 from quacklake.catalog.inlined import load_inlined
@@ -30,6 +32,7 @@ from quacklake.catalog.version import check_writable
 from quacklake.catalog.view import CatalogView, Option, Snapshot, TableEntry
 from quacklake.errors import CatalogError
 from quacklake.names import TableName, fold
+from quacklake.plan.changes import TableChanges, feed_schema
 from quacklake.plan.prune import Demand, demand
 from quacklake.plan.scan import InlinedRows, ScanFile
 from quacklake.predicates import Predicate, parse_predicate
@@ -56,6 +59,16 @@ class TableContents:
     where: Predicate | None = None
     demand: Demand | None = None
     """What the predicate asked of files in the catalog query."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedContents:
+    """All that a change feed needs of the catalog, read in one state of the database."""
+
+    entry: TableEntry
+    """The table, as it is at the end."""
+    changes: TableChanges
+    where: Predicate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +145,27 @@ class Catalog:
             count: Say how many files there are in all; that takes a look at every one of them.
         """
         return self._read(lambda connection: self._contents(connection, name, at, where, count))
+
+    def changes(self, name: TableName, start: int | datetime, end: At = None, where: str | None = None) -> FeedContents:
+        """Where the changes of a table are, from one snapshot to another, both included.
+
+        Args:
+            name: The table, as it is called at the end.
+            start: The first snapshot; for a moment, the first that is not older.
+            end: The last one; for a moment, the last that is not younger; without it, the newest.
+            where: The text of a predicate on the changes.
+        """
+
+        def load(connection: sa.Connection) -> FeedContents:
+            view = self._view(connection, end, name)
+            first = load_start(connection, self.tables, start, view.snapshot)
+            entry = view.table(name)
+            predicate = None if where is None else parse_predicate(where, feed_schema(entry.schema))
+            last = view.snapshot.snapshot_id
+            found = load_changes(connection, self.tables, self.backend, entry, first, last)
+            return FeedContents(entry, found, predicate)
+
+        return self._read(load)
 
     def check_writable(self) -> None:
         """Refuse to write to a lake of another version than the current one.

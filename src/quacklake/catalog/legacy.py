@@ -148,14 +148,19 @@ def parse_splits(text: str | None) -> list[tuple[int, int]] | None:
 
 
 @prepared
-def _splits_of_table(tables: CatalogTables) -> Query:
+def _all_splits(tables: CatalogTables) -> Query:
     files = tables.split_files
     assert files is not None
     return sa.select(files.c.data_file_id, files.c.partial_file_info).where(
-        files.c.table_id == sa.bindparam("table", type_=sa.BigInteger()),
-        files.c.partial_file_info.is_not(None),
-        visible(files, SNAPSHOT),
+        files.c.table_id == sa.bindparam("table", type_=sa.BigInteger()), files.c.partial_file_info.is_not(None)
     )
+
+
+@prepared
+def _splits_of_table(tables: CatalogTables) -> Query:
+    files = tables.split_files
+    assert files is not None
+    return _all_splits(tables).where(visible(files, SNAPSHOT))
 
 
 def cut_split_files(
@@ -175,3 +180,29 @@ def _cut(file: ScanFile, splits: list[tuple[int, int]] | None, snapshot_id: int)
     shown = max((rows for snapshot, rows in splits if snapshot <= snapshot_id), default=0)
     hidden = range(shown, file.record_count)
     return replace(file, deleted_positions=tuple(sorted({*file.deleted_positions, *hidden}))) if hidden else file
+
+
+def split_births(
+    connection: sa.Connection, tables: CatalogTables, table_id: int, start: int, end: int, files: list[ScanFile]
+) -> list[ScanFile]:
+    """The files, but merged ones of old versions once for every snapshot of a range in which rows of them were born."""
+    if tables.split_files is None or not files:
+        return files
+    rows = connection.execute(_all_splits(tables), {"table": table_id})
+    splits = {file_id: parse_splits(text) for file_id, text in rows}
+    found: list[ScanFile] = []
+    for file in files:
+        parts = splits.get(file.file_id)
+        found += [file] if parts is None else _born_in(file, parts, start, end)
+    return found
+
+
+def _born_in(file: ScanFile, splits: list[tuple[int, int]], start: int, end: int) -> list[ScanFile]:
+    parts = []
+    before = 0
+    for snapshot, rows in sorted(splits):
+        if start <= snapshot <= end:
+            others = (*range(before), *range(rows, file.record_count))
+            parts.append(replace(file, begin_snapshot=snapshot, deleted_positions=others))
+        before = rows
+    return parts

@@ -68,6 +68,18 @@ def snapshot_at_moment(tables: CatalogTables) -> Query:
 
 
 @prepared
+def snapshot_since_moment(tables: CatalogTables) -> Query:
+    """The id of the oldest snapshot that is not older than a moment."""
+    snapshot = tables.snapshot.c
+    return (
+        sa.select(snapshot.snapshot_id)
+        .where(snapshot.snapshot_time >= MOMENT)
+        .order_by(snapshot.snapshot_time, snapshot.snapshot_id)
+        .limit(1)
+    )
+
+
+@prepared
 def snapshot_times(tables: CatalogTables) -> Query:
     """When each snapshot was made."""
     return sa.select(tables.snapshot.c.snapshot_time, tables.snapshot.c.snapshot_id)

@@ -97,7 +97,9 @@ TYPES: Mapping[str, sa.types.TypeEngine[Any]] = {
 S = TypeVar("S")
 
 SNAPSHOT = sa.bindparam("snapshot", type_=sa.BigInteger())
-"""The snapshot that a prepared statement asks for."""
+"""The snapshot that a prepared statement asks for; of several, the last."""
+START = sa.bindparam("start", type_=sa.BigInteger())
+"""The first of several snapshots that a prepared statement asks for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

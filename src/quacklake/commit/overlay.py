@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from quacklake.catalog.backends.protocol import Backend
-from quacklake.catalog.lake import Catalog, TableContents
+from quacklake.catalog.lake import Catalog, FeedContents, TableContents
 from quacklake.catalog.load import At
 from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.view import CatalogView, Option, Snapshot, TableEntry
@@ -124,6 +125,10 @@ class StagedCatalog:
         if writes.first_row_id == UNTIL_READ:
             writes.settle_row_ids(load_next_row_id(self._catalog, entry.table_id))
         return _with_writes(found, writes, entry)
+
+    def changes(self, name: TableName, start: int | datetime, end: At = None, where: str | None = None) -> FeedContents:
+        """Where the changes of a table are, up to the base; what the transaction did is in no snapshot yet."""
+        return self._catalog.changes(name, start, self.base.snapshot_id if end is None else end, where)
 
     def check_writable(self) -> None:
         """Refuse to write to a lake of another version than the current one."""

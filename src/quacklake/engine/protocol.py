@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol
 
+from quacklake.plan.changes import ChangePlan
 from quacklake.plan.query import Query
 from quacklake.plan.scan import ScanPlan
 
@@ -17,7 +18,7 @@ class Engine(Protocol):
     dialect: Dialect
     """The SQL that it speaks."""
 
-    def read(self, plan: ScanPlan) -> Any:
+    def read(self, plan: ScanPlan | ChangePlan) -> Any:
         """The rows: a `pyarrow.RecordBatchReader` of the local engine, a DataFrame of Spark."""
         ...
 
@@ -25,7 +26,7 @@ class Engine(Protocol):
         """The rows of a SELECT: something with `to_arrow`, `to_spark` and an iterator of tuples."""
         ...
 
-    def count(self, plan: ScanPlan) -> int:
+    def count(self, plan: ScanPlan | ChangePlan) -> int:
         """How many rows `read` would give."""
         ...
 

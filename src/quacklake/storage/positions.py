@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from quacklake.errors import StorageError
+from quacklake.plan.changes import MortalFile
 from quacklake.plan.scan import DeleteFile, ScanFile
 from quacklake.storage.footers import decode_key
 from quacklake.storage.puffin import decode_vectors
@@ -70,6 +72,33 @@ def read_history(delete: DeleteFile, stores: Stores) -> tuple[NDArray[np.int64],
     if found.snapshots is not None:
         return found.positions, found.snapshots
     return found.positions, np.full(len(found.positions), delete.begin_snapshot, np.int64)
+
+
+def settle_births(files: Iterable[ScanFile], stores: Stores) -> tuple[ScanFile, ...]:
+    """Files as their own snapshots showed them, with the rows that were dead already named one by one."""
+    return tuple(_settled(file, stores) if file.delete_files else file for file in files)
+
+
+def _settled(file: ScanFile, stores: Stores) -> ScanFile:
+    gone = read_positions(file, file.begin_snapshot, stores)
+    return replace(file, delete_files=(), deleted_positions=tuple(gone.tolist()))
+
+
+def read_deaths(mortal: MortalFile, stores: Stores) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The positions of all rows of a file that were deleted one by one, sorted, and the snapshot in which each died."""
+    import numpy as np
+
+    parts = [read_history(delete, stores) for delete in mortal.file.delete_files]
+    if mortal.deletions:
+        noted = np.asarray(mortal.deletions, np.int64)
+        parts.append((noted[:, 0], noted[:, 1]))
+    if not parts:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    positions, snapshots = (np.concatenate(each) for each in zip(*parts, strict=True))
+    # A later delete file repeats what an earlier one says, and the first to say it is right.
+    order = np.lexsort((snapshots, positions))
+    first, index = np.unique(positions[order], return_index=True)
+    return first, snapshots[order][index]
 
 
 def forget() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-_BATCH_ROWS = 122_880
+BATCH_ROWS = 122_880
 """At most so many rows in one batch: as many as DuckDB puts into a row group."""
 
 
@@ -32,7 +32,7 @@ def read_batches(
     schema = output_schema(plan)
     with duckdb_errors(plan, stores), stores.cursor(*(file.path for file in plan.files)) as cursor:
         result = execute(cursor, build_query(plan, groups, columns))
-        for batch in result.to_arrow_reader(rows_per_batch(plan.files, _BATCH_ROWS)):
+        for batch in result.to_arrow_reader(rows_per_batch(plan.files, BATCH_ROWS)):
             for part in split_batch(batch):
                 if part.num_rows:
                     yield shape_batch(part, schema)

@@ -7,12 +7,14 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal
 
 from quacklake.engine.local import duckdb_hand, polars_hand
+from quacklake.engine.local.changes import count_changes, read_changes
 from quacklake.engine.local.choice import why_not_polars
 from quacklake.engine.local.conditions import Condition, simple_condition
 from quacklake.engine.local.groups import FileGroup, group_files, wanted_columns
 from quacklake.engine.local.types import output_schema
 from quacklake.engine.protocol import Dialect
 from quacklake.errors import UnsupportedError
+from quacklake.plan.changes import ChangePlan
 from quacklake.plan.query import Query
 from quacklake.plan.scan import ScanPlan
 from quacklake.plan.write import WritePlan
@@ -44,9 +46,12 @@ class LocalEngine:
         self.stores = Stores(secrets)
         self._hand = hand
 
-    def read(self, plan: ScanPlan) -> pa.RecordBatchReader:
+    def read(self, plan: ScanPlan | ChangePlan) -> pa.RecordBatchReader:
         """The rows, as a stream that holds a few batches at a time."""
         import pyarrow as pa
+
+        if isinstance(plan, ChangePlan):
+            return read_changes(plan, self.stores)
 
         schema = output_schema(plan)
         if not plan.output_names:
@@ -61,8 +66,10 @@ class LocalEngine:
 
         return LocalRows(query, self.stores)
 
-    def count(self, plan: ScanPlan) -> int:
+    def count(self, plan: ScanPlan | ChangePlan) -> int:
         """How many rows `read` would give."""
+        if isinstance(plan, ChangePlan):
+            return count_changes(plan, self.stores)
         columns = wanted_columns(plan)
         groups = group_files(plan, columns, self.stores)
         if plan.where is None and not any(group.is_partial for group in groups):

@@ -82,9 +82,18 @@ def build_query(
     return query
 
 
-def build_rows(plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column]) -> Query:
-    """The rows of a plan for a change of them: in DuckDB's types, each with its address and its row id."""
-    query = Query()
+def build_rows(
+    plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column], query: Query | None = None
+) -> Query:
+    """The rows of a plan in DuckDB's types, each with its address, its row id and its snapshot.
+
+    Args:
+        plan: What to read.
+        groups: Its files.
+        columns: The columns that must be read.
+        query: What this becomes a part of: all that the rows refer to is bound to it.
+    """
+    query = query or Query()
     scope = _Scope(replace(plan, row_ids=True), columns, addresses=True)
     branches = [_file_branch(query, scope, group) for group in groups]
     branches += [_inlined_branch(query, scope, rows) for rows in plan.inlined if rows.data.num_rows]

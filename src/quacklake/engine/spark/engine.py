@@ -11,6 +11,7 @@ from quacklake.engine.protocol import Dialect
 from quacklake.engine.spark.sessions import check_session, find_session
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import fold
+from quacklake.plan.changes import ChangePlan
 from quacklake.plan.query import Query
 from quacklake.plan.scan import ROW_ID, SNAPSHOT_ID, ScanPlan
 from quacklake.plan.write import WritePlan
@@ -21,6 +22,7 @@ from quacklake.storage.stores import Stores
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from quacklake.engine.spark.changes import FeedFrames
     from quacklake.engine.spark.frames import Frames
     from quacklake.engine.spark.sql import SparkRows
     from quacklake.engine.spark.writer import SparkWriter
@@ -56,13 +58,15 @@ class SparkEngine:
         """The session in use; one is started when there is none."""
         return self._given if self._given is not None else find_session(self._places)
 
-    def read(self, plan: ScanPlan) -> DataFrame:
+    def read(self, plan: ScanPlan | ChangePlan) -> DataFrame:
         """The rows, not read before something is done with them.
 
         Raises:
             StorageError: When a file that the driver looks into is missing or damaged.
             UnsupportedError: For a predicate on a column whose type Spark has not.
         """
+        if isinstance(plan, ChangePlan):
+            return self._feed(plan).read()
         if not plan.output_names:
             raise UnsupportedError(f"a scan of {plan.table} without columns", hint="use count()")
         self._refuse_double_names(plan)
@@ -77,8 +81,10 @@ class SparkEngine:
 
         return SparkRows(run_query(spark, query, self.read))
 
-    def count(self, plan: ScanPlan) -> int:
+    def count(self, plan: ScanPlan | ChangePlan) -> int:
         """How many rows `read` would give."""
+        if isinstance(plan, ChangePlan):
+            return self._feed(plan).count()
         slim = replace(plan, columns=(), row_ids=False)
         columns = wanted_columns(slim) or plan.schema.columns[:1]
         groups = group_files(slim, columns, self.stores)
@@ -103,6 +109,12 @@ class SparkEngine:
         from quacklake.engine.spark.frames import Frames
 
         return Frames(spark, plan, columns, self.stores)
+
+    def _feed(self, plan: ChangePlan) -> FeedFrames:
+        spark = self.spark
+        from quacklake.engine.spark.changes import FeedFrames
+
+        return FeedFrames(spark, plan, self.stores)
 
     def _refuse_double_names(self, plan: ScanPlan) -> None:
         taken = [column.name for column in plan.columns if fold(column.name) in (ROW_ID, SNAPSHOT_ID)]

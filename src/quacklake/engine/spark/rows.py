@@ -11,10 +11,11 @@ from quacklake.engine.local.failures import duckdb_errors
 from quacklake.engine.local.groups import FileGroup, group_files
 from quacklake.engine.local.query import Query, build_query, build_rows
 from quacklake.engine.spark.types import arrow_schema, export_sql
-from quacklake.plan.scan import ScanPlan
+from quacklake.plan.scan import ScanFile, ScanPlan
 from quacklake.storage.stores import Stores
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
@@ -33,14 +34,20 @@ def read_rows(
         stores: Where the files are.
         addresses: Give each row its place as well, before its ids.
     """
-    target = arrow_schema(schema)
     groups = group_files(plan, plan.columns, stores)
     with duckdb_errors(plan, stores), stores.cursor(*(file.path for file in plan.files)) as cursor:
         build = _addressed if addresses else _plain
-        result = execute(cursor, build(plan, groups))
-        for batch in result.to_arrow_reader(rows_per_batch(plan.files, _BATCH_ROWS)):
-            if batch.num_rows:
-                yield shape_batch(batch, target)
+        yield from shaped_batches(execute(cursor, build(plan, groups)), plan.files, schema)
+
+
+def shaped_batches(
+    result: duckdb.DuckDBPyConnection, files: Sequence[ScanFile], schema: StructType
+) -> Iterator[pa.RecordBatch]:
+    """What DuckDB read from files, as batches in the form in which Spark takes them."""
+    target = arrow_schema(schema)
+    for batch in result.to_arrow_reader(rows_per_batch(files, _BATCH_ROWS)):
+        if batch.num_rows:
+            yield shape_batch(batch, target)
 
 
 def _plain(plan: ScanPlan, groups: Sequence[FileGroup]) -> Query:

@@ -1,0 +1,169 @@
+"""Change feeds: what DuckDB's own function says, and what its time travel says happened from snapshot to snapshot.
+
+The second is the judge where the two contradict each other: a row that a snapshot shows and the next one does not
+show was deleted, whatever a function makes of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import duckdb
+
+import quacklake as ql
+from quacklake.session import Session
+from tests.lakes import LAKE, Row, as_text, difference, quoted
+
+Key = tuple[int, int, str]
+"""Snapshot, row id and type of a change."""
+
+META = f"__ducklake_metadata_{LAKE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """What DuckDB says of the changes of one table in one range of snapshots."""
+
+    namespace: str
+    table: str
+    start: int
+    end: int
+    types: tuple[str, ...] = ()
+    rows: Counter[Row] = field(default_factory=Counter)
+    error: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The table's name, quoted."""
+        return f"{quoted(self.namespace)}.{quoted(self.table)}"
+
+    def __str__(self) -> str:
+        return f"{self.name} from {self.start} to {self.end}"
+
+
+class Past:
+    """What happened to the rows of every table, seen by looking at every snapshot."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self.snapshots = [
+            row[0] for row in con.execute(f"SELECT snapshot_id FROM ducklake_snapshots('{LAKE}')").fetchall()
+        ]
+        self.snapshots.sort()
+        self._rows: dict[tuple[int, int], dict[int, int]] = {}
+        self._names = {
+            (snapshot, table_id): (namespace, table)
+            for snapshot, table_id, namespace, table in con.execute(
+                f"""SELECT n.snapshot_id, t.table_id, s.schema_name, t.table_name
+                FROM {META}.ducklake_snapshot n, {META}.ducklake_schema s, {META}.ducklake_table t
+                WHERE t.schema_id = s.schema_id
+                  AND n.snapshot_id >= t.begin_snapshot AND (t.end_snapshot IS NULL OR n.snapshot_id < t.end_snapshot)
+                ORDER BY ALL"""
+            ).fetchall()
+        }
+        self.moves = {
+            (snapshot, int(word.rpartition(":")[2]))
+            for snapshot, text in con.execute(
+                f"SELECT snapshot_id, changes_made FROM {META}.ducklake_snapshot_changes"
+            ).fetchall()
+            for word in (text or "").split(",")
+            if word.startswith("rewrite_delete:")
+        }
+
+    @property
+    def tables(self) -> list[tuple[int, int, str, str]]:
+        """Every table at every snapshot that shows it: snapshot, id, namespace and name."""
+        return [(snapshot, table_id, *names) for (snapshot, table_id), names in self._names.items()]
+
+    def changes(self, table_id: int, start: int, end: int) -> Counter[Key]:
+        """What happened to the rows of a table in a range without expired snapshots."""
+        found: Counter[Key] = Counter()
+        before = max((each for each in self.snapshots if each < start), default=-1)
+        wanted = [before, *(each for each in self.snapshots if start <= each <= end)]
+        for old, new in pairwise(wanted):
+            if (new, table_id) not in self.moves:
+                found.update(self._step(table_id, old, new))
+        return found
+
+    def _step(self, table_id: int, old: int, new: int) -> Iterator[Key]:
+        before, after = self._at(table_id, old), self._at(table_id, new)
+        for row_id in before.keys() | after.keys():
+            if row_id not in before:
+                yield new, row_id, "insert"
+            elif row_id not in after:
+                yield new, row_id, "delete"
+            elif before[row_id] != after[row_id]:
+                yield new, row_id, "update_preimage"
+                yield new, row_id, "update_postimage"
+
+    def _at(self, table_id: int, snapshot: int) -> dict[int, int]:
+        """The ids of the rows, and the snapshot that wrote each."""
+        key = (snapshot, table_id)
+        if key not in self._names:
+            return {}
+        if key not in self._rows:
+            namespace, table = self._names[key]
+            source = f"{LAKE}.{quoted(namespace)}.{quoted(table)} AT (VERSION => {snapshot})"
+            self._rows[key] = dict(self._con.execute(f"SELECT rowid, snapshot_id FROM {source}").fetchall())
+        return self._rows[key]
+
+
+def feeds(con: duckdb.DuckDBPyConnection, past: Past, *, every: bool) -> Iterator[tuple[Feed, int]]:
+    """What DuckDB says of every table, with its id.
+
+    Args:
+        con: A connection from `attached`.
+        past: The tables and snapshots.
+        every: For every range there is; else for those that begin at the beginning or end at the end.
+    """
+    last = {table_id: snapshot for snapshot, table_id, _, _ in past.tables}
+    for end, table_id, namespace, table in past.tables:
+        starts = [each for each in past.snapshots if each <= end]
+        for start in starts if every or end == last[table_id] else starts[:1]:
+            yield ask(con, namespace, table, start, end), table_id
+    con.execute("DROP TABLE IF EXISTS memory.feed").fetchall()
+
+
+def ask(con: duckdb.DuckDBPyConnection, namespace: str, table: str, start: int, end: int) -> Feed:
+    """What DuckDB says of one range."""
+    names = ", ".join("'" + each.replace("'", "''") + "'" for each in (LAKE, namespace, table))
+    try:
+        con.execute(f"CREATE OR REPLACE TABLE memory.feed AS FROM ducklake_table_changes({names}, {start}, {end})")
+    except duckdb.Error as error:
+        return Feed(namespace, table, start, end, error=str(error))
+    described = con.execute("DESCRIBE memory.feed").fetchall()
+    casts = ", ".join(f"CAST({quoted(row[0])} AS VARCHAR)" for row in described)
+    rows = Counter(con.execute(f"SELECT {casts} FROM memory.feed").fetchall())
+    return Feed(namespace, table, start, end, tuple(row[1] for row in described), rows)
+
+
+def without(feed: Feed, moved: Iterable[int]) -> Feed:
+    """The feed without snapshots that only moved rows, which DuckDB takes for updates."""
+    gone = {str(each) for each in moved}
+    kept = Counter({row: count for row, count in feed.rows.items() if row[0] not in gone})
+    return Feed(feed.namespace, feed.table, feed.start, feed.end, feed.types, kept, feed.error)
+
+
+def feed_fault(session: Session, engine: str, feed: Feed) -> str | None:
+    """What differs from DuckDB, in words; None when all is well."""
+    try:
+        scan = session.table(feed.name, at=feed.end).changes(feed.start, feed.end)
+        arrow = scan.to_arrow() if engine == "local" else scan.to_spark().toArrow()
+        if arrow.column_names[:3] != ["snapshot_id", "rowid", "change_type"]:
+            return f"{feed}: the columns are {arrow.column_names}"
+        fault = difference(as_text(arrow, feed.types), feed.rows)
+        if fault is None and engine == "local" and (count := scan.count()) != arrow.num_rows:
+            fault = f"count() is {count}, not {arrow.num_rows}"
+    except ql.QuacklakeError as error:
+        fault = f"{type(error).__name__}: {error}"
+    return None if fault is None else f"{feed}: {fault}"
+
+
+def keys(session: Session, engine: str, feed: Feed) -> Counter[Key]:
+    """What quacklake says happened, without values."""
+    scan = session.table(feed.name, at=feed.end).changes(feed.start, feed.end, columns=[])
+    arrow = scan.to_arrow() if engine == "local" else scan.to_spark().toArrow()
+    return Counter(tuple(row.values()) for row in arrow.to_pylist())

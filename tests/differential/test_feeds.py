@@ -1,0 +1,84 @@
+"""The change feed of every life, compared with DuckDB's own and with what its snapshots show."""
+
+from __future__ import annotations
+
+import pytest
+
+import quacklake as ql
+from tests.differential.feeds import Past, feed_fault, feeds, keys, without
+from tests.differential.lives import columns, files, names, rows, values
+from tests.differential.lives.life import Life
+from tests.differential.living import Lives
+from tests.differential.scenarios import LIVES, slug
+from tests.lakes import attached
+
+CONTRADICTED = {
+    "updates and merges in files": "a row that is updated and then deleted in one transaction comes out as an update",
+    "rows in the catalog through alters and flushes": "of two versions of a row in one flushed file, both die with the"
+    " first",
+}
+"""Where DuckDB's feed is not what its snapshots show, and why: there the snapshots are right."""
+EXPIRED = "expired snapshots"
+"""What happened in a snapshot that is gone is seen in later ones."""
+UNREADABLE = "structs with odd text in the catalog"
+"""DuckDB cannot read what it wrote."""
+OFTEN = (*rows.LIVES, *files.LIVES, *names.LIVES, *columns.LIVES)
+
+
+def _faults(lives: Lives, life: Life, kind: str, *, every: bool) -> list[str]:
+    place = lives.only_lived(life, kind)
+    with attached(place, life.options) as con:
+        past = Past(con)
+        found = list(feeds(con, past, every=every))
+        truths = (
+            {} if life.name == EXPIRED else {str(feed): past.changes(id_, feed.start, feed.end) for feed, id_ in found}
+        )
+    faults = []
+    with ql.connect(place.url, engine="local", read_only=True) as session:
+        for feed, table_id in found:
+            moved = [snapshot for snapshot, moved_id in past.moves if moved_id == table_id]
+            if feed.error is not None and life.name == UNREADABLE:
+                continue
+            if life.name not in CONTRADICTED:
+                faults.append(feed_fault(session, "local", without(feed, moved)))
+            truth = truths.get(str(feed))
+            if truth is not None and (got := keys(session, "local", feed)) != truth:
+                faults.append(f"{feed}: missing {list(truth - got)[:3]}, too many {list(got - truth)[:3]}")
+    return [fault for fault in faults if fault is not None]
+
+
+@pytest.mark.parametrize("life", LIVES, ids=slug)
+def test_a_feed_says_what_duckdb_and_its_snapshots_say(lives: Lives, life: Life) -> None:
+    assert _faults(lives, life, "sqlite", every=False) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("life", OFTEN, ids=slug)
+def test_a_feed_of_every_range_says_what_duckdb_and_its_snapshots_say(lives: Lives, life: Life) -> None:
+    assert _faults(lives, life, "sqlite", every=True) == []
+
+
+@pytest.mark.parametrize("life", [*rows.LIVES, *files.LIVES], ids=slug)
+def test_a_feed_from_a_duckdb_file_is_the_same(lives: Lives, life: Life) -> None:
+    assert _faults(lives, life, "duckdb", every=False) == []
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("life", [*rows.LIVES, *files.LIVES, *values.LIVES], ids=slug)
+def test_a_feed_from_postgresql_is_the_same(lives: Lives, life: Life) -> None:
+    assert _faults(lives, life, "postgres", every=False) == []
+
+
+@pytest.mark.parametrize("life", [life for life in LIVES if life.name in CONTRADICTED], ids=slug)
+def test_duckdb_still_contradicts_its_own_snapshots_there(lives: Lives, life: Life) -> None:
+    with attached(lives.only_lived(life, "sqlite"), life.options) as con:
+        past = Past(con)
+        found = list(feeds(con, past, every=False))
+        wrong = [
+            feed
+            for feed, id_ in found
+            if {(int(row[0] or 0), int(row[1] or 0), row[2]): count for row, count in feed.rows.items()}
+            != dict(past.changes(id_, feed.start, feed.end))
+        ]
+    assert wrong
