@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.differential.feeds import Feed
 from tests.lakes import HIDDEN, Answer
 
 SHARED = Path(os.environ.get("QUACKLAKE_SHARED", Path(__file__).parents[3] / "shared"))
@@ -78,3 +79,21 @@ def _answer(folder: Path, snapshot: int, entry: dict[str, Any]) -> Answer:
     shows_ids = not set(HIDDEN) & {column.lower() for column in columns}
     rows = Counter(tuple(row if shows_ids else row[2:]) for row in expected["rows"])
     return Answer(snapshot, entry["schema"], entry["table"], columns, types, rows, shows_ids)
+
+
+def read_feeds(folder: Path, lake: dict[str, Any]) -> tuple[str, str, list[tuple[Feed, int]]]:
+    """Where a lake is, and what DuckDB told of the whole life of its tables, each with the id of the table."""
+    found = []
+    for name, entry in lake.get("changes", {}).items():
+        if "file" not in entry:
+            continue
+        told = json.loads((folder / "expected" / entry["file"]).read_text(errors="surrogatepass"))
+        shown = next(each["tables"].get(name) for each in lake["snapshots"] if each["id"] == told["to"])
+        if shown is None or "types" not in shown:
+            continue
+        types = ("BIGINT", "BIGINT", "VARCHAR", *shown["types"])
+        rows = Counter(tuple(row) for row in told["rows"])
+        feed = Feed(shown["schema"], shown["table"], told["from"], told["to"], types, rows)
+        found.append((feed, shown["table_id"]))
+    data_path = lake["data_path"].replace(HOME, f"{folder.parent}/", 1)
+    return f"{lake['backend']}:///{folder / lake['catalog_rel']}", data_path, found

@@ -7,7 +7,7 @@ show was deleted, whatever a function makes of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -20,6 +20,8 @@ from tests.lakes import LAKE, Row, as_text, difference, quoted
 Key = tuple[int, int, str]
 """Snapshot, row id and type of a change."""
 
+FEW = 6
+"""About how many ranges of a table are looked at, of either kind, when not every one is."""
 META = f"__ducklake_metadata_{LAKE}"
 
 
@@ -85,19 +87,8 @@ class Past:
         wanted = [before, *(each for each in self.snapshots if start <= each <= end)]
         for old, new in pairwise(wanted):
             if (new, table_id) not in self.moves:
-                found.update(self._step(table_id, old, new))
+                found.update(step(new, self._at(table_id, old), self._at(table_id, new)))
         return found
-
-    def _step(self, table_id: int, old: int, new: int) -> Iterator[Key]:
-        before, after = self._at(table_id, old), self._at(table_id, new)
-        for row_id in before.keys() | after.keys():
-            if row_id not in before:
-                yield new, row_id, "insert"
-            elif row_id not in after:
-                yield new, row_id, "delete"
-            elif before[row_id] != after[row_id]:
-                yield new, row_id, "update_preimage"
-                yield new, row_id, "update_postimage"
 
     def _at(self, table_id: int, snapshot: int) -> dict[int, int]:
         """The ids of the rows, and the snapshot that wrote each."""
@@ -111,20 +102,43 @@ class Past:
         return self._rows[key]
 
 
+def step(snapshot: int, before: Mapping[int, int], after: Mapping[int, int]) -> Iterator[Key]:
+    """What happened in a snapshot, from the rows before it and in it: their ids, and the snapshots that wrote them."""
+    for row_id in before.keys() | after.keys():
+        if row_id not in before:
+            yield snapshot, row_id, "insert"
+        elif row_id not in after:
+            yield snapshot, row_id, "delete"
+        elif before[row_id] != after[row_id]:
+            yield snapshot, row_id, "update_preimage"
+            yield snapshot, row_id, "update_postimage"
+
+
 def feeds(con: duckdb.DuckDBPyConnection, past: Past, *, every: bool) -> Iterator[tuple[Feed, int]]:
     """What DuckDB says of every table, with its id.
 
     Args:
         con: A connection from `attached`.
         past: The tables and snapshots.
-        every: For every range there is; else for those that begin at the beginning or end at the end.
+        every: For every range there is; else for some that begin at the beginning or end at the end.
     """
-    last = {table_id: snapshot for snapshot, table_id, _, _ in past.tables}
+    lives: dict[int, list[int]] = {}
+    for snapshot, table_id, _, _ in past.tables:
+        lives.setdefault(table_id, []).append(snapshot)
     for end, table_id, namespace, table in past.tables:
         starts = [each for each in past.snapshots if each <= end]
-        for start in starts if every or end == last[table_id] else starts[:1]:
+        if not every:
+            starts = _some(starts) if end == lives[table_id][-1] else starts[:1]
+            starts = starts if end in _some(lives[table_id]) else []
+        for start in starts:
             yield ask(con, namespace, table, start, end), table_id
     con.execute("DROP TABLE IF EXISTS memory.feed").fetchall()
+
+
+def _some(snapshots: list[int]) -> list[int]:
+    """A handful of them, the first and the last always."""
+    step = max(1, len(snapshots) // FEW)
+    return sorted({*snapshots[::step], snapshots[-1]})
 
 
 def ask(con: duckdb.DuckDBPyConnection, namespace: str, table: str, start: int, end: int) -> Feed:

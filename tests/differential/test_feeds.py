@@ -20,9 +20,11 @@ CONTRADICTED = {
 """Where DuckDB's feed is not what its snapshots show, and why: there the snapshots are right."""
 EXPIRED = "expired snapshots"
 """What happened in a snapshot that is gone is seen in later ones."""
+HIDDEN = "columns with the names of hidden ones"
+"""DuckDB takes such columns for those of the feed, and its time travel shows them instead of the row ids."""
 UNREADABLE = "structs with odd text in the catalog"
 """DuckDB cannot read what it wrote."""
-OFTEN = (*rows.LIVES, *files.LIVES, *names.LIVES, *columns.LIVES)
+OFTEN = [*rows.LIVES, *files.LIVES, *names.LIVES, *(life for life in columns.LIVES if life.name != HIDDEN)]
 
 
 def _faults(lives: Lives, life: Life, kind: str, *, every: bool) -> list[str]:
@@ -47,7 +49,7 @@ def _faults(lives: Lives, life: Life, kind: str, *, every: bool) -> list[str]:
     return [fault for fault in faults if fault is not None]
 
 
-@pytest.mark.parametrize("life", LIVES, ids=slug)
+@pytest.mark.parametrize("life", [life for life in LIVES if life.name != HIDDEN], ids=slug)
 def test_a_feed_says_what_duckdb_and_its_snapshots_say(lives: Lives, life: Life) -> None:
     assert _faults(lives, life, "sqlite", every=False) == []
 
