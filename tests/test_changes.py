@@ -161,9 +161,10 @@ def test_what_cannot_be_asked_is_refused_by_name(session: ql.Session) -> None:
         assert unknown.value.hint == "the lake has snapshots 0 to 5"
     with pytest.raises(ql.NotFoundError, match=r"there is no table main\.t at snapshot 0"):
         table.changes(0, 0).to_arrow()
-    for bounds in ((None,), ("2024-01-01",), (True,), (0, "now")):
+    strange: tuple[Any, ...] = ((None,), ("2024-01-01",), (True,), (0, "now"))
+    for each in strange:
         with pytest.raises(ql.InvalidInputError, match="neither the id of a snapshot nor a moment"):
-            table.changes(*bounds)
+            table.changes(*each)
     with pytest.raises(ql.InvalidInputError, match="limit"):
         table.changes(0, limit=-1)
 

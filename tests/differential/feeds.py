@@ -10,12 +10,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 import quacklake as ql
 from quacklake.session import Session
 from tests.lakes import LAKE, Row, as_text, difference, quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Key = tuple[int, int, str]
 """Snapshot, row id and type of a change."""
@@ -161,15 +165,21 @@ def without(feed: Feed, moved: Iterable[int]) -> Feed:
     return Feed(feed.namespace, feed.table, feed.start, feed.end, feed.types, kept, feed.error)
 
 
+def read_feed(session: Session, engine: str, feed: Feed, **scan: Any) -> pa.Table:
+    """The same range as quacklake reads it."""
+    found = session.table(feed.name, at=feed.end).changes(feed.start, feed.end, **scan)
+    return found.to_arrow() if engine == "local" else found.to_spark().toArrow()
+
+
 def feed_fault(session: Session, engine: str, feed: Feed) -> str | None:
     """What differs from DuckDB, in words; None when all is well."""
     try:
-        scan = session.table(feed.name, at=feed.end).changes(feed.start, feed.end)
-        arrow = scan.to_arrow() if engine == "local" else scan.to_spark().toArrow()
+        arrow = read_feed(session, engine, feed)
         if arrow.column_names[:3] != ["snapshot_id", "rowid", "change_type"]:
             return f"{feed}: the columns are {arrow.column_names}"
         fault = difference(as_text(arrow, feed.types), feed.rows)
-        if fault is None and engine == "local" and (count := scan.count()) != arrow.num_rows:
+        count = session.table(feed.name, at=feed.end).changes(feed.start).count() if engine == "local" else None
+        if fault is None and count not in (None, arrow.num_rows):
             fault = f"count() is {count}, not {arrow.num_rows}"
     except ql.QuacklakeError as error:
         fault = f"{type(error).__name__}: {error}"
@@ -177,7 +187,19 @@ def feed_fault(session: Session, engine: str, feed: Feed) -> str | None:
 
 
 def keys(session: Session, engine: str, feed: Feed) -> Counter[Key]:
-    """What quacklake says happened, without values."""
-    scan = session.table(feed.name, at=feed.end).changes(feed.start, feed.end, columns=[])
-    arrow = scan.to_arrow() if engine == "local" else scan.to_spark().toArrow()
+    """What quacklake says happened in the same range, without values."""
+    arrow = read_feed(session, engine, feed, columns=[])
     return Counter(tuple(row.values()) for row in arrow.to_pylist())
+
+
+def key_of(row: Row) -> Key:
+    """What a row of a feed says happened, without values."""
+    return int(row[0] or 0), int(row[1] or 0), str(row[2])
+
+
+def keys_of(rows: Counter[Row]) -> Counter[Key]:
+    """What a feed says happened, without values."""
+    found: Counter[Key] = Counter()
+    for row, count in rows.items():
+        found[key_of(row)] += count
+    return found

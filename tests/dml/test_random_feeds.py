@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 import quacklake as ql
 from tests.conftest import Duck
-from tests.differential.feeds import Feed, Key, Past, ask, feed_fault, keys, without
+from tests.differential.feeds import Key, Past, ask, key_of, keys_of, read_feed
 from tests.dml.test_random_writes import SEEDS, Life
-from tests.lakes import Place
+from tests.lakes import Place, Row, as_text
 
 
 class Restless(Life):
@@ -48,32 +47,27 @@ class Restless(Life):
         self.compare()
 
 
-def check_feeds(life: Life, read: str, ranges: int) -> int:
-    """Compare feeds with what the snapshots show, and with DuckDB's own where that agrees with them.
+def check_feeds(life: Life, engine: str, ranges: int) -> None:
+    """Compare random ranges with what the snapshots show, and values with DuckDB's own feed where it agrees with them.
 
-    Returns how many of DuckDB's were compared.
+    It often does not: of a file with deletes in the catalog that we drop whole, or that is rewritten, it tells deletes
+    twice or not at all, for it never drops such a file itself. The rest is in `docs/changes.md`.
     """
     past = Past(life.live)
-    ends = [(end, table_id, table) for end, table_id, _, table in past.tables]
-    agreed = 0
     for _ in range(ranges):
-        end, table_id, table = life.random.choice(ends)
+        end, table_id, _, table = life.random.choice(past.tables)
         start = life.random.choice([each for each in past.snapshots if each <= end])
-        moved = [snapshot for snapshot, moved_id in past.moves if moved_id == table_id]
-        told = without(ask(life.live, "main", table, start, end), moved)
+        told = ask(life.live, "main", table, start, end)
         truth = past.changes(table_id, start, end)
-        assert keys(life.session, read, told) == truth, (str(told), life.log)
-        if _keys_of(told) == truth:
-            agreed += 1
-            assert feed_fault(life.session, read, told) is None, life.log
-    return agreed
+        arrow = read_feed(life.session, engine, told)
+        ours = as_text(arrow, told.types)
+        assert keys_of(ours) == truth, (str(told), life.log)
+        doubtful = {key for key, count in keys_of(told.rows).items() if count != 1 or key not in truth}
+        assert _without(told.rows, doubtful) <= ours, (str(told), life.log)
 
 
-def _keys_of(feed: Feed) -> Counter[Key]:
-    found: Counter[Any] = Counter()
-    for row, count in feed.rows.items():
-        found[int(row[0] or 0), int(row[1] or 0), row[2]] += count
-    return found
+def _without(rows: Counter[Row], doubtful: set[Key]) -> Counter[Row]:
+    return Counter({row: count for row, count in rows.items() if key_of(row) not in doubtful})
 
 
 @pytest.mark.parametrize("name", ["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
@@ -86,4 +80,4 @@ def test_a_feed_tells_what_both_writers_did(
         life = Restless(session, live, seed, lambda frame: frame)
         for _ in range(30):
             life.step()
-        assert check_feeds(life, "local", 25)
+        check_feeds(life, "local", 25)
