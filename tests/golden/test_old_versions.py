@@ -325,3 +325,22 @@ def test_tables_and_columns_that_are_not_there_behave_as_empty(tmp_path: Path) -
 
 def _name_of(tables: Any, wanted: Any) -> str:
     return next(f"ducklake_{name}" for name in tables.__slots__ if getattr(tables, name) is wanted)
+
+
+def test_a_feed_takes_merged_files_of_old_versions_apart(tmp_path: Path) -> None:
+    catalog = unpack("old_ducklake/compacted_files", tmp_path)
+    with ql.connect(f"duckdb:///{catalog}", create=False, read_only=True, engine="local") as session:
+
+        def born(start: int, end: int) -> list[tuple[int, int]]:
+            plan: Any = session.table("t1").changes(start, end).plan()
+            return [
+                (file.begin_snapshot, file.record_count - len(file.deleted_positions)) for file in plan.changes.births
+            ]
+
+        # The catalog says `2:4|6:7`: four rows up to snapshot 2, seven up to snapshot 6.
+        assert born(0, 10) == [(2, 4), (6, 3), (9, 1)]
+        assert born(3, 6) == [(6, 3)]
+        assert born(3, 5) == born(7, 8) == []
+        assert born(1, 2) == [(2, 4)]
+        parts: Any = session.table("t1").changes(3, 6).plan()
+        assert parts.changes.births[0].deleted_positions == (0, 1, 2, 3)

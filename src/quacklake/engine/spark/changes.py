@@ -86,13 +86,14 @@ class FeedFrames:
         fresh = self._births(self._fresh, self._columns, ())
         known = self._births(self._known, self._columns, changes.born) if self._known or changes.born else None
         dead = self._deaths(self._columns)
+        first = self._plan.schema.columns[:1]
         parts = [self._typed(fresh, INSERT)]
         if known is not None:
-            keys = self._deaths(self._plan.schema.columns[:1]) if typed else None
-            parts.append(self._typed(known, INSERT, AFTER, keys))
+            died = self._deaths(first) if typed else None
+            parts.append(self._typed(known, INSERT, AFTER, died))
         if dead is not None:
-            keys = self._births(self._known, self._plan.schema.columns[:1], changes.born) if typed and known else None
-            parts.append(self._typed(dead, DELETE, BEFORE, keys))
+            born = self._births(self._known, first, changes.born) if typed and known is not None else None
+            parts.append(self._typed(dead, DELETE, BEFORE, born))
         rows = reduce(lambda one, other: one.union(other), parts)
         return rows if self._plan.where is None else rows.filter(session_sql(self._spark, self._plan.where))
 
