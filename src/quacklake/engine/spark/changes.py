@@ -28,6 +28,7 @@ from quacklake.plan.changes import AFTER, BEFORE, DELETE, FEED, INSERT, ChangePl
 from quacklake.plan.scan import InlinedRows
 from quacklake.predicates.spark import quote_name
 from quacklake.schema import Column
+from quacklake.secrets.keyring import Keyring
 from quacklake.storage.positions import settle_births
 from quacklake.storage.stores import Stores
 
@@ -141,7 +142,7 @@ class FeedFrames:
         schema = row_schema(columns, self._plan.names[:2])
         slim = replace(self._plan, where=None, changes=TableChanges(changes.start, changes.end))
         numbers = self._spark.range(0, len(changes.thinned), 1, len(changes.thinned))
-        work = _work(slim, changes.thinned, columns, schema, dict(self._stores.options))
+        work = _work(slim, changes.thinned, columns, schema, self._stores.secrets)
         return numbers.mapInArrow(work, schema)
 
     def _ended(self, columns: tuple[Column, ...]) -> DataFrame:
@@ -181,12 +182,12 @@ def _work(
     mortals: tuple[MortalFile, ...],
     columns: tuple[Column, ...],
     schema: StructType,
-    options: dict[str, str],
+    secrets: Keyring,
 ) -> Work:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from quacklake.storage.stores import Stores
 
-        stores = Stores(options)
+        stores = Stores(secrets)
         try:
             for batch in batches:
                 for number in batch.column(0).to_numpy():
