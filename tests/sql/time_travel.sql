@@ -64,3 +64,43 @@ SELECT * FROM people TIMESTAMP AS OF now()
 SELECT * FROM people VERSION BETWEEN 1 AND 3
 ----
 ! InvalidInputError: the statement cannot be read
+
+-- What happened to a table.
+SELECT change_type, id FROM table_changes('people', 5, 6) c WHERE c.rowid >= 0
+-- duckdb: SELECT change_type, id FROM ducklake_table_changes('lk', 'main', 'people', 5, 6)
+----
+["insert", 3]
+["insert", 4]
+["insert", 5]
+["delete", 5]
+
+-- What happened since a snapshot, by a parameter.
+SELECT snapshot_id, count(*) FROM table_changes(:t, :first) GROUP BY snapshot_id
+-- params: {"t": "main.people", "first": 4}
+-- duckdb: SELECT snapshot_id, count(*) FROM ducklake_table_changes('lk', 'main', 'people', 4, 16) GROUP BY snapshot_id
+----
+[4, 2]
+[5, 3]
+[6, 1]
+
+-- Every snapshot.
+SELECT snapshot_id, changes FROM snapshots() WHERE snapshot_id IN (1, 4)
+-- duckdb cannot: it tells the changes in another form
+----
+[1, "created_schema:\"shop\""]
+[4, "inlined_insert:3"]
+
+-- A range that ends before it begins.
+SELECT * FROM table_changes('people', 6, 5)
+----
+! InvalidInputError: give the earlier one first
+
+-- Too few words for a range.
+SELECT * FROM table_changes('people')
+----
+! InvalidInputError: table_changes takes a table
+
+-- The changes of a table that is not there.
+SELECT * FROM table_changes('nobody', 1)
+----
+! NotFoundError: there is no table main.nobody

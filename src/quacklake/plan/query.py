@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from quacklake.plan.changes import ChangePlan
 from quacklake.plan.scan import ScanPlan
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class Query:
     """A SELECT with all that it reads."""
 
     text: str
-    sources: Mapping[str, ScanPlan | Query | pa.Table] = field(default_factory=dict)
+    sources: Mapping[str, ScanPlan | ChangePlan | Query | pa.Table] = field(default_factory=dict)
     """By the word that stands for it in the text; no other part of the text has that word."""
     columns: tuple[str, ...] = ()
     """Other names for the columns of a view, as many as there are."""

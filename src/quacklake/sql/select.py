@@ -12,6 +12,7 @@ from quacklake.catalog.view import ViewEntry
 from quacklake.errors import InvalidInputError, NotFoundError, UnsupportedError
 from quacklake.names import TableName, fold
 from quacklake.plan.query import Arguments, Query
+from quacklake.sql.functions import find_function
 from quacklake.sql.references import Reference, find_references, qualified_columns
 from quacklake.sql.text import Statement, ansi_spark, parse
 
@@ -69,7 +70,8 @@ class Builder:
 
     def _source(self, reference: Reference, views: tuple[str, ...]) -> Any:
         if reference.arguments is not None:
-            return None
+            function = find_function(reference.parts[0])
+            return None if function is None else function(self.session, [*map(self._value, reference.arguments)])
         name = table_name(reference.parts)
         at = self._moment(reference)
         view = self.session._catalog.view(self.session._at if at is None else at, only=name)
@@ -122,6 +124,11 @@ def table_name(parts: Sequence[str]) -> TableName:
     if len(parts) == 3:
         raise NotFoundError(f"there is no catalog {parts[0]!r}", hint="write namespace.table")
     return TableName(parts[0], parts[1]) if len(parts) == 2 else TableName("main", parts[0])
+
+
+def as_bound(value: Any) -> int | datetime:
+    """The end of a range of snapshots: an id, or a moment."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else _as_moment(value)
 
 
 def _as_moment(value: Any) -> datetime:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from quacklake.engine.local.changes import read_changes
 from quacklake.engine.local.duckdb_hand import execute
 from quacklake.engine.local.groups import group_files, wanted_columns
 from quacklake.engine.local.query import Query as Scan
 from quacklake.engine.local.query import build_query
 from quacklake.errors import InvalidInputError, StorageError, UnsupportedError
 from quacklake.names import quote
+from quacklake.plan.changes import ChangePlan
 from quacklake.plan.query import Query
 from quacklake.plan.scan import ScanPlan
 from quacklake.storage.stores import Stores
@@ -79,7 +81,8 @@ class LocalQuery:
         elif isinstance(source, ScanPlan):
             self._before.append(f"{word} AS NOT MATERIALIZED ({self._read(source)})")
         else:
-            self._before.append(f"{word} AS NOT MATERIALIZED (FROM {self._scan.table(source)})")
+            table = read_changes(source, self._stores).read_all() if isinstance(source, ChangePlan) else source
+            self._before.append(f"{word} AS NOT MATERIALIZED (FROM {self._scan.table(table)})")
 
     def _read(self, plan: ScanPlan) -> str:
         columns = wanted_columns(plan)

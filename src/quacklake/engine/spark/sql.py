@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from quacklake.engine.spark.failures import query_errors
+from quacklake.plan.changes import ChangePlan
 from quacklake.plan.query import Query
 from quacklake.plan.scan import ScanPlan
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def run_query(spark: SparkSession, query: Query, read: Callable[[ScanPlan], DataFrame]) -> DataFrame:
+def run_query(spark: SparkSession, query: Query, read: Callable[[ScanPlan | ChangePlan], DataFrame]) -> DataFrame:
     """The rows of a SELECT, not read before something is done with them.
 
     Args:
@@ -37,8 +38,8 @@ def run_query(spark: SparkSession, query: Query, read: Callable[[ScanPlan], Data
         return spark.sql(text, args=arguments or None, **frames)
 
 
-def _frame(spark: SparkSession, source: Any, read: Callable[[ScanPlan], DataFrame]) -> DataFrame:
-    if isinstance(source, ScanPlan):
+def _frame(spark: SparkSession, source: Any, read: Callable[[ScanPlan | ChangePlan], DataFrame]) -> DataFrame:
+    if isinstance(source, ScanPlan | ChangePlan):
         return read(source)
     if isinstance(source, Query):
         found = run_query(spark, source, read)
