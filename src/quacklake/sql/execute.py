@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from quacklake.commit.outcome import Commit
 from quacklake.errors import InvalidInputError, UnsupportedError
@@ -46,10 +47,10 @@ def run(session: Session | Transaction, words: Words, text: str, arguments: Argu
     control = next((name for name in ("begin", "start", "commit", "rollback") if words.sees(name)), None)
     if control is not None:
         return Result(NoRows(), _control(session, words))
-    return Result(_select(session, text, arguments))
+    return _select(session, text, arguments)
 
 
-def _select(session: Session | Transaction, text: str, arguments: Arguments) -> Any:
+def _select(session: Session | Transaction, text: str, arguments: Arguments) -> Result:
     from sqlglot import exp
 
     statement = parse(text)
@@ -57,7 +58,9 @@ def _select(session: Session | Transaction, text: str, arguments: Arguments) -> 
         first = " ".join(token.text.upper() for token in statement.tokens[:2])
         raise UnsupportedError(f"{first} is not a statement that sql() runs", hint="see docs/sql.md")
     engine = session._engine()
-    return engine.query(Builder(session, engine.dialect, arguments).build(statement))
+    builder = Builder(session, engine.dialect, arguments)
+    query = builder.build(statement)
+    return Result(engine.query(query), plans=lambda: replace(builder, count=True).build(statement).plans())
 
 
 def _control(session: Session | Transaction, words: Words) -> Commit:

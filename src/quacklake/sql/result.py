@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from quacklake.commit.outcome import Commit
 from quacklake.errors import InvalidInputError
+from quacklake.plan.scan import ScanPlan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,11 +36,21 @@ class Result:
     Args:
         rows: The rows; a statement that changes something gives none.
         commit: What it did, for a statement that changes something.
+        plans: Tells what a query reads.
     """
 
-    def __init__(self, rows: Rows, commit: Commit | None = None) -> None:
+    def __init__(
+        self, rows: Rows, commit: Commit | None = None, plans: Callable[[], Sequence[ScanPlan]] = tuple
+    ) -> None:
         self._rows = rows
+        self._plans = plans
         self.commit = commit
+
+    def explain(self) -> str:
+        """What is read of each table, and why the rest is not."""
+        from quacklake.plan.explain import explain
+
+        return "\n".join(map(explain, self._plans()))
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""

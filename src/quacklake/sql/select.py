@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from quacklake.catalog.load import At
 from quacklake.catalog.view import ViewEntry
 from quacklake.errors import InvalidInputError, NotFoundError, UnsupportedError
 from quacklake.names import TableName, fold
 from quacklake.plan.query import Arguments, Query
+from quacklake.plan.scan import ScanPlan
+from quacklake.predicates import parse_predicate
+from quacklake.sql.expressions import Rewriter
 from quacklake.sql.functions import find_function
 from quacklake.sql.references import Reference, find_references, qualified_columns
 from quacklake.sql.text import Statement, ansi_spark, parse
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from quacklake.session import Session
+    from quacklake.table import Table
     from quacklake.transaction import Transaction
 
 Dialect = Literal["spark", "duckdb"]
@@ -35,11 +40,13 @@ class Builder:
         session: Whose tables they are; a transaction shows its own.
         target: The dialect of the engine.
         arguments: Values of the parameters.
+        count: Say in every plan how many files there are in all.
     """
 
     session: Session | Transaction
     target: Dialect
     arguments: Arguments = ()
+    count: bool = False
 
     def build(self, statement: Statement) -> Query:
         """The query of a SELECT."""
@@ -52,12 +59,13 @@ class Builder:
         word = _free_word(statement.text)
         edits: list[tuple[int, int, str]] = []
         sources: dict[str, Any] = {}
-        for reference in references:
-            source = self._source(reference, views)
+        found = [self._find(reference, views) for reference in references]
+        conditions = self._conditions(statement, references, found)
+        for reference, source in zip(references, found, strict=True):
             if source is None:
                 continue
             name = f"{word}{len(sources)}_"
-            sources[name] = source
+            sources[name] = self._plan(source, conditions.get(reference.start, [])) if is_table(source) else source
             alias = "" if reference.alias is not None else f" AS {_quoted(reference.parts[-1], statement.dialect)}"
             edits.append((reference.start, reference.end, name + alias))
         edits += [(start, end, "") for start, end in qualified_columns(statement.tree, references)]
@@ -68,7 +76,36 @@ class Builder:
             text = _transpile(text, statement.dialect, self.target)
         return Query(text, sources)
 
-    def _source(self, reference: Reference, views: tuple[str, ...]) -> Any:
+    def _conditions(
+        self, statement: Statement, references: Sequence[Reference], found: Sequence[Any]
+    ) -> dict[int, list[str]]:
+        """What is sure to hold for the rows of each table that can come out, as text, by where the table stands."""
+        from quacklake.sql.pushdown import find_conditions
+
+        schemas = {
+            reference.start: source.schema if is_table(source) else None
+            for reference, source in zip(references, found, strict=True)
+            if source is not None
+        }
+        texts: dict[int, list[str]] = {}
+        for start, parts in find_conditions(statement.tree, schemas).items():
+            for part in parts:
+                # What has no value is refused by the engine, in its words.
+                with suppress(InvalidInputError):
+                    texts.setdefault(start, []).append(Rewriter(self.arguments).rewrite(part.sql("spark")))
+        return texts
+
+    def _plan(self, table: Table, conditions: Sequence[str]) -> ScanPlan:
+        """The plan of a table; a condition that is not understood leaves out no file, and is judged by the engine."""
+        understood: list[str] = []
+        for condition in conditions:
+            with suppress(InvalidInputError, NotFoundError, UnsupportedError):
+                parse_predicate(condition, table.schema).sql("duckdb")
+                understood.append(f"({condition})")
+        return table.scan(where=" AND ".join(understood) or None).plan(count=self.count)
+
+    def _find(self, reference: Reference, views: tuple[str, ...]) -> Any:
+        """What a name stands for: a table, the query of a view, the rows of a function; None for one of Spark's."""
         if reference.arguments is not None:
             function = find_function(reference.parts[0])
             return None if function is None else function(self.session, [*map(self._value, reference.arguments)])
@@ -78,7 +115,7 @@ class Builder:
         stored = view.find_view(name)
         if stored is not None and view.find_table(name) is None:
             return self._view(stored, views, reference)
-        return self.session.table(str(replace(name, catalog=None)), at).scan().plan()
+        return self.session.table(str(replace(name, catalog=None)), at)
 
     def _view(self, view: ViewEntry, views: tuple[str, ...], reference: Reference) -> Query:
         if reference.version is not None or reference.timestamp is not None:
@@ -115,6 +152,13 @@ class Builder:
         raise UnsupportedError(
             f"{node.sql('spark')} as the moment of a table", hint="write a literal, or a parameter with a name"
         )
+
+
+def is_table(source: Any) -> TypeGuard[Table]:
+    """Whether a name stands for a table of the lake."""
+    from quacklake.table import Table
+
+    return isinstance(source, Table)
 
 
 def table_name(parts: Sequence[str]) -> TableName:
