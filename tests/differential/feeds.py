@@ -60,6 +60,7 @@ class Past:
         ]
         self.snapshots.sort()
         self._rows: dict[tuple[int, int], dict[int, int]] = {}
+        self._values: dict[tuple[int, int], dict[int, Row]] = {}
         self._names = {
             (snapshot, table_id): (namespace, table)
             for snapshot, table_id, namespace, table in con.execute(
@@ -94,15 +95,28 @@ class Past:
                 found.update(step(new, self._at(table_id, old), self._at(table_id, new)))
         return found
 
+    def values(self, table_id: int, snapshot: int, columns: Iterable[str]) -> dict[int, Row]:
+        """The rows by their ids, with the values of columns as text."""
+        key = (snapshot, table_id)
+        if key not in self._names:
+            return {}
+        if key not in self._values:
+            casts = ", ".join(f"CAST({quoted(column)} AS VARCHAR)" for column in columns)
+            found = self._con.execute(f"SELECT rowid, {casts} FROM {self._source(key)}").fetchall()
+            self._values[key] = {row_id: tuple(values) for row_id, *values in found}
+        return self._values[key]
+
+    def _source(self, key: tuple[int, int]) -> str:
+        namespace, table = self._names[key]
+        return f"{LAKE}.{quoted(namespace)}.{quoted(table)} AT (VERSION => {key[0]})"
+
     def _at(self, table_id: int, snapshot: int) -> dict[int, int]:
         """The ids of the rows, and the snapshot that wrote each."""
         key = (snapshot, table_id)
         if key not in self._names:
             return {}
         if key not in self._rows:
-            namespace, table = self._names[key]
-            source = f"{LAKE}.{quoted(namespace)}.{quoted(table)} AT (VERSION => {snapshot})"
-            self._rows[key] = dict(self._con.execute(f"SELECT rowid, snapshot_id FROM {source}").fetchall())
+            self._rows[key] = dict(self._con.execute(f"SELECT rowid, snapshot_id FROM {self._source(key)}").fetchall())
         return self._rows[key]
 
 
