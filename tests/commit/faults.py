@@ -10,7 +10,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 import quacklake as ql
-from quacklake.catalog.backends.protocol import Backend, Failure
+from quacklake.catalog.backends.protocol import Backend, Failure, Question
 
 Moment = Literal["before", "after"]
 
@@ -53,8 +53,8 @@ class FaultyBackend:
         return error.failure if isinstance(error, Injected) else self.inner.classify(error)
 
     @contextmanager
-    def write(self, first: sa.Executable | None = None) -> Iterator[sa.Connection]:
-        with self.inner.write(first) as connection:
+    def write(self, first: sa.Executable | None = None, question: Question | None = None) -> Iterator[sa.Connection]:
+        with self.inner.write(first, question) as connection:
             self.seen.clear()
             sa.event.listen(connection, "before_cursor_execute", self._before)
             sa.event.listen(connection, "after_cursor_execute", self._after)

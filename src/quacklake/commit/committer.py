@@ -16,7 +16,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from quacklake.catalog.backends.protocol import Backend, Failure
+from quacklake.catalog.backends.protocol import Backend, Failure, Question
 from quacklake.catalog.lake import Catalog
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.apply.order import apply_all, is_blind
@@ -27,7 +27,7 @@ from quacklake.commit.claims import claims_of
 from quacklake.commit.conflicts import find_conflicts
 from quacklake.commit.evidence import is_ours
 from quacklake.commit.prepare import Prepared, prepare
-from quacklake.commit.state import Turn, load_happened, standing_in_line, take_turn
+from quacklake.commit.state import Turn, asking, load_happened, standing_in_line, take_turn
 from quacklake.commit.verify import conflict_error
 from quacklake.errors import CatalogError
 from quacklake.plan.write import WrittenDeletes
@@ -104,7 +104,8 @@ class Committer:
         catalog = self._catalog
         self._sealed = None
         try:
-            with catalog.backend.write(standing_in_line(catalog.tables, catalog.backend)) as connection:
+            waiting, question = standing_in_line(catalog.tables, catalog.backend), self._question()
+            with catalog.backend.write(waiting, question) as connection:
                 attempt = self._write(connection, catalog.backend)
                 self._sealed = attempt
         except sa.exc.SQLAlchemyError:
@@ -116,6 +117,13 @@ class Committer:
             raise
         self.state = "committed"
         return attempt.snapshot_id
+
+    def _question(self) -> Question:
+        return asking(self._catalog.tables, self._catalog.backend, self._intent.base, self._known())
+
+    def _known(self) -> int | None:
+        """A table of which everything is asked along with the newest snapshot."""
+        return next((id_ for id_ in grown(self._intent) if id_ >= 0), None)
 
     def _write(self, connection: sa.Connection, backend: Backend) -> Attempt:
         attempt, prepared = self._prepare(connection)
@@ -149,8 +157,7 @@ class Committer:
 
     def _prepare(self, connection: sa.Connection) -> tuple[Attempt, Prepared]:
         catalog = self._catalog
-        known = next((id_ for id_ in grown(self._intent) if id_ >= 0), None)
-        turn = take_turn(connection, catalog.tables, catalog.backend, self._intent.base, known)
+        turn = take_turn(connection, catalog.tables, catalog.backend, self._intent.base, self._known())
         self._judge(connection, turn)
         self._refuse_stale(turn.newest.snapshot_id + 1)
         prepared = prepare(connection, catalog.tables, catalog.backend, self._intent, turn)

@@ -15,7 +15,7 @@ from quacklake.commit.apply.inlined import InlinedTable, needed_layouts, read_in
 from quacklake.commit.apply.stats import TableStats, grown, read_stats, shift_row_ids
 from quacklake.commit.changes import AddFiles, Intent
 from quacklake.commit.ids import Allocation, MappingKey, allocate
-from quacklake.commit.state import Turn, look
+from quacklake.commit.state import Turn, asking
 from quacklake.plan.scan import MappedName
 
 T = TypeVar("T")
@@ -40,7 +40,9 @@ def prepare(connection: sa.Connection, tables: CatalogTables, backend: Backend, 
     """Read what the commit builds on and allocate its ids."""
     wanted = sorted({*grown(intent), *with_layouts(intent)})
     found = {
-        table_id: turn.rows if table_id == turn.table_id else look(connection, tables, backend, table_id)
+        table_id: turn.rows
+        if table_id == turn.table_id
+        else connection.execute(*asking(tables, backend, table_id=table_id)).all()
         for table_id in wanted
         if table_id >= 0
     }

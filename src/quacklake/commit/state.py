@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
-from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.backends.protocol import Backend, Question, answer
 from quacklake.catalog.columns import Moment
 from quacklake.catalog.tables import CatalogTables, prepared
 from quacklake.catalog.version import check_writable
@@ -71,7 +71,7 @@ def take_turn(
         VersionError: When the lake is not of the version that is written here.
     """
     is_server = backend.name in _CLOCKS
-    rows = look(connection, tables, backend, table_id, base)
+    rows = answer(connection, asking(tables, backend, base, table_id))
     row = rows[0] if rows else None
     if row is None:
         raise CatalogError("the lake has no snapshot", hint="the catalog is damaged; restore it from a backup")
@@ -85,11 +85,9 @@ def take_turn(
     return Turn(found, max(moment, found.time), table_id, rows, since)
 
 
-def look(
-    connection: sa.Connection, tables: CatalogTables, backend: Backend, table_id: int | None, base: int | None = None
-) -> Sequence[Row]:
+def asking(tables: CatalogTables, backend: Backend, base: int | None = None, table_id: int | None = None) -> Question:
     """The newest snapshot and what a commit must know of one table, once for every column that has statistics."""
-    return connection.execute(_newest(tables)[backend.name], {"table": table_id, "base": base}).all()
+    return _newest(tables)[backend.name], {"table": table_id, "base": base}
 
 
 @prepared

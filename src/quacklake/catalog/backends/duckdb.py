@@ -24,7 +24,7 @@ from sqlalchemy.dialects import registry
 
 from quacklake.catalog.backends.duckdb_link import Link
 from quacklake.catalog.backends.failures import driver_error, first_line, translated
-from quacklake.catalog.backends.protocol import Bundle, Failure
+from quacklake.catalog.backends.protocol import Bundle, Failure, Question
 from quacklake.errors import CatalogError, QuacklakeError
 from quacklake.names import quote
 
@@ -75,7 +75,7 @@ class DuckdbBackend:
         return self.read()
 
     @contextmanager
-    def write(self, first: sa.Executable | None = None) -> Iterator[sa.Connection]:
+    def write(self, first: sa.Executable | None = None, question: Question | None = None) -> Iterator[sa.Connection]:
         with self._transaction(writes=True) as connection:
             if first is not None:
                 connection.execute(first)

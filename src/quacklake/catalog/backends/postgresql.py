@@ -6,16 +6,20 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.bundle import Bundle
 from quacklake.catalog.backends.failures import driver_error, first_line
-from quacklake.catalog.backends.protocol import Failure
+from quacklake.catalog.backends.protocol import ANSWER, Failure, Question
 from quacklake.catalog.backends.server import CONNECT_TIMEOUT_SECONDS, ENDED, ServerBackend, build_engine, group_columns
 from quacklake.catalog.url import CatalogUrl
 from quacklake.errors import AuthError, CatalogError, InvalidInputError, QuacklakeError
 from quacklake.names import quote
+
+if TYPE_CHECKING:
+    import psycopg
 
 DEFAULT_SQL_SCHEMA = "public"
 """Where DuckDB looks, whatever the search path of the user says."""
@@ -73,9 +77,21 @@ class PostgresqlBackend(ServerBackend):
         engine = build_engine("postgresql+psycopg", "psycopg", "postgres", arguments, use_native_hstore=False)
         super().__init__(url, sql_schema or DEFAULT_SQL_SCHEMA, engine)
 
-    def _begin_writing(self, connection: sa.Connection, first: sa.Executable | None) -> None:
+    def _begin_writing(self, connection: sa.Connection, first: sa.Executable | None, question: Question | None) -> None:
         texts = self.begin_write if first is None else (*self.begin_write, _as_text(first, connection.dialect))
-        connection.exec_driver_sql("; ".join(texts))
+        if question is None:
+            connection.exec_driver_sql("; ".join(texts))
+            return
+        # Others wait from the end of the first statement on, so nothing goes to and fro between it and the question.
+        statement, values = question
+        with _in_one_go(connection) as driver:
+            for text in texts:
+                # With values, though there are none: a doubled % is one only then.
+                driver.execute(text, ())
+            cursor = driver.cursor(row_factory=_named_rows())
+            compiled = _compile(statement, connection.dialect)
+            cursor.execute(str(compiled), compiled.construct_params(dict(values)))
+        connection.info[ANSWER] = cursor.fetchall()
 
     @contextmanager
     def together(self, connection: sa.Connection) -> Iterator[Bundle]:
@@ -145,15 +161,30 @@ def _as_text(statement: sa.Executable, dialect: sa.Dialect) -> str:
     return str(statement.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
 
+@lru_cache(maxsize=64)
+def _compile(statement: sa.Executable, dialect: sa.Dialect) -> sa.sql.compiler.SQLCompiler:
+    """A statement in the words of the driver."""
+    assert isinstance(statement, sa.ClauseElement)
+    compiled = statement.compile(dialect=dialect)
+    assert isinstance(compiled, sa.sql.compiler.SQLCompiler)
+    return compiled
+
+
+def _named_rows() -> Any:
+    from psycopg.rows import namedtuple_row
+
+    return namedtuple_row
+
+
 @contextmanager
-def _in_one_go(connection: sa.Connection) -> Iterator[None]:
+def _in_one_go(connection: sa.Connection) -> Iterator[psycopg.Connection[Any]]:
     """Send statements one after the other, and wait for all of them at the end. After an error none is run any more."""
     driver = connection.connection.driver_connection
     assert driver is not None
     base = connection.dialect.loaded_dbapi.Error
     try:
         with driver.pipeline():
-            yield
+            yield driver
     except base as error:
         # It comes from the driver itself; whoever tells errors apart knows SQLAlchemy's.
         lost = connection.dialect.is_disconnect(error, connection.connection.dbapi_connection, None)

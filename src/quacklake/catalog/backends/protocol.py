@@ -14,6 +14,18 @@ Failure = Literal["unique", "serialization", "deadlock", "locked", "lost", "miss
 """Why a statement failed, told apart by SQLSTATE or driver code, never by its words where a code exists."""
 
 
+Question = tuple[sa.Executable, Mapping[str, Any]]
+"""A query with its values."""
+ANSWER = "quacklake_answer"
+"""Noted at a connection that has asked already."""
+
+
+def answer(connection: sa.Connection, question: Question) -> Sequence[sa.Row[Any]]:
+    """What a query finds, unless its answer came along with the beginning of the transaction."""
+    known: Sequence[sa.Row[Any]] | None = connection.info.pop(ANSWER, None)
+    return connection.execute(*question).all() if known is None else known
+
+
 class Bundle(Protocol):
     """Collects statements none of which depends on what another one does, and runs them all at once."""
 
@@ -45,13 +57,16 @@ class Backend(Protocol):
         """A connection for a single query, which sees one state by itself. Errors come out as from `read`."""
         ...
 
-    def write(self, first: sa.Executable | None = None) -> AbstractContextManager[sa.Connection]:
+    def write(
+        self, first: sa.Executable | None = None, question: Question | None = None
+    ) -> AbstractContextManager[sa.Connection]:
         """A connection in a transaction that commits when the block ends well and rolls back otherwise.
 
         Errors of statements come out as they are, for the caller to `classify` and try again, or to `translate`.
 
         Args:
             first: A statement to run at once; nobody looks at what it returns.
+            question: What will be asked next. Where that can be sent along, `answer` has the answer already.
         """
         ...
 

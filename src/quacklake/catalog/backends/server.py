@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.failures import scrub_chain, translated
-from quacklake.catalog.backends.protocol import Bundle, Failure
+from quacklake.catalog.backends.protocol import ANSWER, Bundle, Failure, Question
 from quacklake.catalog.url import CatalogUrl
 from quacklake.errors import MissingExtraError, QuacklakeError
 
@@ -47,15 +47,13 @@ class ServerBackend:
             yield connection
 
     @contextmanager
-    def write(self, first: sa.Executable | None = None) -> Iterator[sa.Connection]:
-        with self._transaction(partial(self._begin_writing, first=first)) as connection:
+    def write(self, first: sa.Executable | None = None, question: Question | None = None) -> Iterator[sa.Connection]:
+        with self._transaction(partial(self._begin_writing, first=first, question=question)) as connection:
             yield connection
 
     @contextmanager
     def _transaction(self, begin: Begin) -> Iterator[sa.Connection]:
         connection = self._open(begin)
-        # Whoever was interrupted right after the end has left the note behind.
-        connection.info.pop(ENDED, None)
         try:
             yield connection
             if not connection.info.pop(ENDED, False):
@@ -69,6 +67,9 @@ class ServerBackend:
     def _open(self, begin: Begin) -> sa.Connection:
         with translated(self):
             connection = self._connect()
+        # Whoever was interrupted in the last transaction has left notes behind.
+        for note in (ENDED, ANSWER):
+            connection.info.pop(note, None)
         try:
             begin(connection)
             return connection
@@ -100,7 +101,7 @@ class ServerBackend:
         for statement in self.begin_read:
             connection.exec_driver_sql(statement)
 
-    def _begin_writing(self, connection: sa.Connection, first: sa.Executable | None) -> None:
+    def _begin_writing(self, connection: sa.Connection, first: sa.Executable | None, question: Question | None) -> None:
         for statement in self.begin_write:
             connection.exec_driver_sql(statement)
         if first is not None:

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.util import LRUCache
 
 from quacklake.catalog.backends.failures import driver_error, first_line, translated
-from quacklake.catalog.backends.protocol import Bundle, Failure
+from quacklake.catalog.backends.protocol import Bundle, Failure, Question
 from quacklake.errors import CatalogError, QuacklakeError
 
 BUSY_TIMEOUT_SECONDS = 30.0
@@ -52,7 +52,7 @@ class SqliteBackend:
             yield connection
 
     @contextmanager
-    def write(self, first: sa.Executable | None = None) -> Iterator[sa.Connection]:
+    def write(self, first: sa.Executable | None = None, question: Question | None = None) -> Iterator[sa.Connection]:
         # A deferred transaction that turns into a writer fails at once when another writer was quicker.
         with self._transaction("BEGIN IMMEDIATE") as connection:
             if first is not None:
