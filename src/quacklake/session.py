@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from quacklake.catalog.audit import Finding
+    from quacklake.maintenance.verbs import Maintenance
     from quacklake.transaction import Transaction
 
 EngineName = Literal["spark", "local"]
@@ -254,6 +255,14 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
 
         self._catalog.check_writable()
         return check_lake(self._catalog, Stores(self._secrets))
+
+    @property
+    def maintain(self) -> Maintenance:
+        """Keeps the lake small: expires snapshots and deletes files that nothing needs any more."""
+        from quacklake.maintenance.verbs import Maintenance
+
+        refusal = "the session only reads" if self._at is None else f"the session reads snapshot {self._at}"
+        return Maintenance(self._catalog, self._secrets, refusal if self._read_only else None)
 
     @property
     def spark(self) -> Any:

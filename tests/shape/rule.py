@@ -27,7 +27,10 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "catalog": (*GROUND, "plan", "storage"),
     "engine": (*GROUND, "secrets", "plan", "storage"),
     "commit": (*GROUND, "plan", "storage", "catalog"),
-    **dict.fromkeys(FRONT, (*GROUND, "secrets", "plan", "storage", "catalog", "engine", "commit", *FRONT)),
+    "maintenance": (*GROUND, "secrets", "storage", "catalog", "commit"),
+    **dict.fromkeys(
+        FRONT, (*GROUND, "secrets", "plan", "storage", "catalog", "engine", "commit", "maintenance", *FRONT)
+    ),
     "cli": (*GROUND, "plan", *FRONT),
 }
 """For each part of the package, the other parts that it may import. Every part may import itself."""
@@ -48,7 +51,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "pyroaring": ("storage",),
     "pyspark": ("engine.spark",),
     "rich": ("cli",),
-    "sqlalchemy": ("catalog", "commit", "ddl.options"),
+    "sqlalchemy": ("catalog", "commit", "maintenance", "ddl.options"),
     "sqlglot": ("predicates", "plan", "engine", "ddl", "sql"),
     "typer": ("cli",),
 }

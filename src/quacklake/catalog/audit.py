@@ -81,17 +81,23 @@ def find_faults(connection: sa.Connection, tables: CatalogTables, backend: Backe
 
 def load_known_files(connection: sa.Connection, tables: CatalogTables, data_path: str) -> Iterator[KnownFile]:
     """Every data file and delete file that some snapshot shows."""
+    roots = load_roots(connection, tables, data_path)
+    for table in (tables.data_file, tables.delete_file):
+        query = sa.select(table.c.table_id, table.c.path, table.c.path_is_relative, table.c.file_size_bytes)
+        for row in connection.execute(query):
+            if row.table_id in roots:
+                yield KnownFile(join(roots[row.table_id], row.path, row.path_is_relative), row.file_size_bytes)
+
+
+def load_roots(connection: sa.Connection, tables: CatalogTables, data_path: str) -> dict[int, str]:
+    """By table, of any snapshot, the folder of its files."""
     schemas = {row.schema_id: row for row in connection.execute(sa.select(tables.schema)).all()}
     roots: dict[int, str] = {}
     for row in connection.execute(sa.select(tables.table)).all():
         schema = schemas.get(row.schema_id)
         above = data_path if schema is None else join(data_path, schema.path, schema.path_is_relative)
         roots[row.table_id] = join(above, row.path, row.path_is_relative)
-    for table in (tables.data_file, tables.delete_file):
-        query = sa.select(table.c.table_id, table.c.path, table.c.path_is_relative, table.c.file_size_bytes)
-        for row in connection.execute(query):
-            if row.table_id in roots:
-                yield KnownFile(join(roots[row.table_id], row.path, row.path_is_relative), row.file_size_bytes)
+    return roots
 
 
 def _table(tables: CatalogTables, name: str) -> sa.Table:

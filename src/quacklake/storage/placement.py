@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from quacklake.errors import AuthError, StorageError
 from quacklake.storage.paths import absolute
-from quacklake.storage.stores import Stores, is_remote, local_path, store_url
+from quacklake.storage.stores import Stores, is_remote, local_path, split_url, store_url
 
 
 def staging_root(folder: str) -> Path:
@@ -60,6 +60,51 @@ def remove(paths: Iterable[str], stores: Stores) -> list[str]:
         except (OSError, AuthError):
             left.append(path)
     return left
+
+
+def delete_files(paths: Sequence[str], stores: Stores) -> dict[str, str]:
+    """Take files away; those that are gone already are fine. Object stores are asked for all at once.
+
+    Returns:
+        By path, why a file is still there.
+    """
+    left: dict[str, str] = {}
+    buckets: dict[str, list[str]] = {}
+    for path in paths:
+        if is_remote(path):
+            buckets.setdefault(split_url(path)[0], []).append(path)
+        else:
+            try:
+                Path(local_path(path)).unlink(missing_ok=True)
+            except NotADirectoryError:
+                continue
+            except OSError as error:
+                left[path] = error.strerror or str(error)
+    for bucket, found in buckets.items():
+        try:
+            with stores.errors(bucket, "delete from"):
+                store, _ = stores.locate(bucket)
+                store.delete([split_url(path)[1] for path in found])
+        except (StorageError, AuthError):
+            # One of them, or all, or one that was gone: ask for each to know.
+            left |= {path: reason for path in found if (reason := _delete_object(path, stores))}
+    return left
+
+
+def _delete_object(path: str, stores: Stores) -> str | None:
+    from obstore.exceptions import NotFoundError
+
+    try:
+        with stores.errors(path, "delete"):
+            store, key = stores.locate(path)
+            try:
+                store.delete(key)
+            except (NotFoundError, FileNotFoundError):
+                # Is it the file that is not there, or the bucket?
+                next(iter(store.list(key)), None)
+    except (StorageError, AuthError) as error:
+        return error.message
+    return None
 
 
 @contextmanager
