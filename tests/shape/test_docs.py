@@ -30,6 +30,15 @@ def test_every_option_of_a_command_is_described_on_its_page(command: str) -> Non
     assert [name for name in options if f"`{name}" not in section] == []
 
 
+@pytest.mark.parametrize("group", [info.name or "" for info in app.registered_groups])
+def test_every_verb_of_a_group_is_described_with_its_options(group: str) -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    section = re.split(r"^## ", page.split(f"## `{group}", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+    verbs = typer.main.get_command(app).commands[group].commands  # type: ignore[attr-defined]
+    options = {name for verb in verbs.values() for each in verb.params for name in each.opts if name.startswith("--")}
+    assert [name for name in (*verbs, *sorted(options)) if f"`{name}" not in section] == []
+
+
 def test_every_global_option_is_described() -> None:
     page = (ROOT / "docs" / "cli.md").read_text()
     options = [name for each in typer.main.get_command(app).params for name in each.opts if name.startswith("--")]

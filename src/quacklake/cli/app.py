@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quacklake.cli import listings, scans
+from quacklake.cli import listings, maintaining, scans
 from quacklake.cli.edge import Edge
 from quacklake.cli.options import AtOption, EngineChoice, EngineOption, JsonOption, LakeOption, Settings
 
@@ -42,7 +42,7 @@ def set_up(
 ) -> None:
     """Look into a DuckLake lake: its tables, snapshots, files and rows.
 
-    Data goes to stdout, words go to stderr. Nothing here writes to the lake.
+    Data goes to stdout, words go to stderr. Nothing but `maintain` changes the lake.
 
     Example: `quacklake --lake sqlite:///lake.db scan events --where "country = 'DE'" --limit 5`
     """
@@ -59,6 +59,7 @@ for command in (
     scans.explain,
 ):
     app.command()(command)
+app.add_typer(maintaining.app, name="maintain")
 
 
 def main() -> None:

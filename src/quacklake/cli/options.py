@@ -88,8 +88,8 @@ class Settings:
     at: int | datetime | None = None
     json: bool = False
 
-    def open(self) -> Session:
-        """Open the lake, to read only.
+    def open(self, *, writes: bool = False) -> Session:
+        """Open the lake, to read only unless it is to be changed.
 
         Raises:
             typer.BadParameter: When nobody said which lake.
@@ -98,7 +98,7 @@ class Settings:
             raise typer.BadParameter("give the lake with --lake URL or in QUACKLAKE_LAKE", param_hint="--lake")
         from quacklake.session import connect
 
-        return connect(self.lake, engine=self.engine.value, at=self.at, read_only=True, create=False)
+        return connect(self.lake, engine=self.engine.value, at=self.at, read_only=not writes, create=False)
 
 
 def settings_of(ctx: typer.Context) -> Settings:
