@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -152,6 +153,28 @@ def test_the_same_commit_of_another_writer_is_not_taken_for_ours(tmp_path: Path)
         session.table("u").append(FEW)
         assert session.current_snapshot == newest + 2
         assert session.table("u").count() == 9
+
+
+@pytest.mark.parametrize("rows", [ROWS, FEW], ids=["a file", "inlined rows"])
+def test_a_commit_that_has_expired_before_anybody_looked_is_not_done_twice(tmp_path: Path, rows: pa.Table) -> None:
+    place = lake(tmp_path)
+    with connect(place) as session, connect(place) as other:
+        faulty = make_faulty(session, "lost")
+        faulty.at_commit = "after"
+
+        def forget() -> None:
+            other.create_table("later", "id INT")
+            other.maintain.expire(timedelta(0))
+
+        faulty.on_failure = forget
+        if rows is ROWS:
+            session.table("t").append(rows)
+        else:
+            # Nothing about such rows is one of a kind.
+            with pytest.raises(ql.CatalogError, match="nobody can tell how that ended"):
+                session.table("t").append(rows)
+        assert session.table("t").count() == 18 + len(rows)
+        assert session.check() == []
 
 
 def test_when_nobody_can_tell_the_files_stay_and_the_error_says_so(

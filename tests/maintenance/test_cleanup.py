@@ -166,3 +166,15 @@ def test_the_setting_of_the_lake_counts_for_both_kinds_of_files(tmp_path: Path) 
         session.set_option("delete_older_than", "0 seconds")
         assert session.maintain.remove_orphans().paths == (str(orphan),)
         assert session.maintain.cleanup().files >= 4
+
+
+def test_a_folder_that_is_not_mounted_keeps_the_schedule(tmp_path: Path) -> None:
+    place = Place.in_folder("sqlite", tmp_path)
+    with write(place) as session:
+        count = scheduled(session)
+        Path(place.data_path).rename(tmp_path / "unmounted")
+        with pytest.raises(ql.StorageError, match="is not there"):
+            session.maintain.cleanup(NOW)
+        assert scheduled(session) == count
+        (tmp_path / "unmounted").rename(place.data_path)
+        assert session.maintain.cleanup(NOW).files == count

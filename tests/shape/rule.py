@@ -31,7 +31,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         FRONT, (*GROUND, "secrets", "plan", "storage", "catalog", "engine", "commit", "maintenance", *FRONT)
     ),
-    "cli": (*GROUND, "plan", *FRONT),
+    "cli": (*GROUND, "plan", "maintenance", *FRONT),
 }
 """For each part of the package, the other parts that it may import. Every part may import itself."""
 

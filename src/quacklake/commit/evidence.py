@@ -30,8 +30,8 @@ def is_ours(catalog: Catalog, attempt: Attempt) -> bool:
     while True:
         try:
             with catalog.backend.write(standing_in_line(catalog.tables, catalog.backend)) as connection:
-                take_turn(connection, catalog.tables, catalog.backend)
-                return _compare(connection, catalog, attempt)
+                turn = take_turn(connection, catalog.tables, catalog.backend)
+                return _compare(connection, catalog, attempt, turn.newest.snapshot_id)
         except (sa.exc.SQLAlchemyError, QuacklakeError) as error:
             is_unknown = isinstance(error, _CannotTell)
             if is_unknown or time.monotonic() > deadline:
@@ -51,7 +51,7 @@ def _unknown(attempt: Attempt) -> CatalogError:
     )
 
 
-def _compare(connection: sa.Connection, catalog: Catalog, attempt: Attempt) -> bool:
+def _compare(connection: sa.Connection, catalog: Catalog, attempt: Attempt, newest: int) -> bool:
     snapshot, changes = catalog.tables.snapshot, catalog.tables.snapshot_changes
     query = (
         sa.select(snapshot, changes)
@@ -59,6 +59,11 @@ def _compare(connection: sa.Connection, catalog: Catalog, attempt: Attempt) -> b
         .where(snapshot.c.snapshot_id == attempt.snapshot_id)
     )
     row = connection.execute(query).first()
+    if row is None and newest > attempt.snapshot_id:
+        # It has expired since, and what it brought may have gone with it.
+        if _find_unique(connection, catalog, attempt):
+            return True
+        raise _CannotTell("the snapshot has expired")
     if row is None:
         return False
     intent, ids = attempt.intent, attempt.ids

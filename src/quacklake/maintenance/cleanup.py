@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,13 +18,14 @@ from quacklake.catalog.lake import Catalog
 from quacklake.catalog.load import load_options
 from quacklake.catalog.view import Option
 from quacklake.commit.state import Row, Turn
+from quacklake.errors import StorageError
 from quacklake.maintenance.ages import OlderThan, find_limit
 from quacklake.maintenance.known import KnownFiles
 from quacklake.maintenance.reports import Removed
 from quacklake.maintenance.turns import in_turn
 from quacklake.storage.paths import join
 from quacklake.storage.placement import delete_files
-from quacklake.storage.stores import Stores
+from quacklake.storage.stores import Stores, is_remote, local_path
 
 DEFAULT_AGE = "2 days"
 """What DuckDB waits when nobody said anything: as long may whoever reads an expired snapshot still read."""
@@ -33,6 +35,7 @@ PAGE = 500
 
 _Place = tuple[int, str]
 """Id and path of a row of the schedule: where the next page goes on."""
+_START: _Place = (-2, "")
 
 
 def clean_up(catalog: Catalog, stores: Stores, older_than: OlderThan = None, *, dry_run: bool = False) -> Removed:
@@ -50,10 +53,12 @@ def clean_up(catalog: Catalog, stores: Stores, older_than: OlderThan = None, *, 
     known = KnownFiles(catalog)
     with catalog.backend.read() as connection:
         options = load_options(connection, catalog.tables)
-        known.look(connection)
+        if _load_page(connection, catalog, _START):
+            # The long look, while nobody waits.
+            known.look(connection)
     cleaning = _Cleaning(catalog, stores, known, older_than, options)
     report = Removed(dry_run=dry_run)
-    after: _Place | None = (-2, "")
+    after: _Place | None = _START
     while after is not None:
         report, after = in_turn(catalog, partial(cleaning.clean_page, report=report, after=after))
     return report
@@ -83,10 +88,20 @@ class _Cleaning:
         doomed = list(dict.fromkeys(path for path in paths.values() if path not in held))
         failures: dict[str, str] = {}
         if not report.dry_run:
+            _refuse_lost_folder(data_path, doomed)
             failures = delete_files(doomed, self.stores)
             _unschedule(connection, self.catalog, [row for row, path in paths.items() if path not in failures])
         done = report.add(doomed, failures, in_use=len(held))
         return done, (rows[-1].id, rows[-1].path) if len(rows) == PAGE else None
+
+
+def _refuse_lost_folder(data_path: str, doomed: Sequence[str]) -> None:
+    """A file in a folder that is not mounted, or is looked for in the wrong place, only seems to be gone."""
+    is_there = is_remote(data_path) or Path(local_path(data_path)).is_dir()
+    if not is_there and any(path.startswith(data_path) for path in doomed):
+        raise StorageError(
+            f"the folder {data_path} of the lake is not there", hint="is it mounted, and is data_path right?"
+        )
 
 
 def _load_page(connection: sa.Connection, catalog: Catalog, after: _Place) -> Sequence[Row]:

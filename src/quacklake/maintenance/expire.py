@@ -15,8 +15,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from quacklake.catalog.audit import load_roots
+from quacklake.catalog.indexes import ensure_indexes, is_large
 from quacklake.catalog.lake import Catalog
-from quacklake.catalog.load import load_options
+from quacklake.catalog.load import load_options, load_snapshot
 from quacklake.catalog.tables import CatalogTables
 from quacklake.commit.apply.files import relative_to
 from quacklake.commit.apply.inlined import positions_table
@@ -70,15 +71,22 @@ def expire_snapshots(
         NotFoundError: For ids that the lake never had.
     """
     ids = _checked(older_than, versions)
+
+    def choose(connection: sa.Connection, turn: Turn) -> list[int]:
+        return list(_choose(connection, catalog, turn, older_than, ids))
+
+    if not in_turn(catalog, choose):
+        return Expired(dry_run=dry_run)
+    # What takes long, while nobody waits.
     known = KnownFiles(catalog)
     with catalog.backend.read() as connection:
-        # The long look, while nobody waits.
+        snapshot = load_snapshot(connection, catalog.tables)
         known.look(connection)
+    if is_large(snapshot):
+        ensure_indexes(catalog.backend)
 
     def work(connection: sa.Connection, turn: Turn) -> tuple[Expired, list[str]]:
-        chosen = list(_choose(connection, catalog, turn, older_than, ids))
-        if not chosen:
-            return Expired(dry_run=dry_run), []
+        chosen = choose(connection, turn)
         expiry = _Expiry(connection, catalog, known, turn.time)
         expiry.run(chosen)
         return Expired(tuple(chosen), *expiry.counts(), dry_run=dry_run), expiry.inlined

@@ -67,6 +67,8 @@ class KnownFiles:
             paths: The files.
             had_rows: Whether each of them had a row of its own that was deleted in this transaction.
         """
+        if not paths:
+            return frozenset()
         self.look(connection)
         names = self._shared if had_rows else self._names
         wanted: dict[str, list[str]] = {}
