@@ -27,19 +27,23 @@ def maintain(url: str) -> None:
         session.maintain.remove_orphans(NOW)
 
 
-def run_and_kill(url: str, seconds: float) -> bool:
-    """Whether it was killed before it was done."""
+def run_and_kill(url: str, seconds: float | None) -> bool:
+    """Whether it was killed before it was done; without a time it may finish."""
     ready, tell = os.pipe()
     child = os.fork()
     if not child:
         try:
             os.write(tell, b".")
             maintain(url)
+            os._exit(0)
         finally:
-            os._exit(0 if sys.exc_info()[0] is None else 1)
+            sys.excepthook(*sys.exc_info())
+            sys.stderr.flush()
+            os._exit(1)
     os.read(ready, 1)
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     if code not in (0, -signal.SIGKILL):
@@ -50,7 +54,7 @@ def run_and_kill(url: str, seconds: float) -> bool:
 def main(url: str, data_path: str) -> None:
     """Write, maintain, kill, look, and again."""
     chance = random.Random(5)
-    killed = 0
+    killed, takes = 0, 0.0
     wanted: set[int] = set()
     with ql.connect(url, data_path, engine="local", inline_rows=2) as session:
         session.create_table("t", "id BIGINT")
@@ -63,7 +67,10 @@ def main(url: str, data_path: str) -> None:
                 session.table("t").append(pa.table({"id": range(first, first + 10)}))
                 session.table("t").delete(f"id BETWEEN {first} AND {first + 4 + index * 2}")
                 wanted |= set(range(first + 5 + index * 2, first + 10))
-            killed += run_and_kill(url, chance.uniform(0, 0.25))
+            started = time.monotonic()
+            # The first shows how long it takes on this machine.
+            killed += run_and_kill(url, chance.uniform(0, takes) if number else None)
+            takes = takes or time.monotonic() - started
             found = session.table("t").to_arrow()["id"].to_pylist()
             if sorted(id_ for id_ in found if id_ is not None) != sorted(wanted):
                 raise SystemExit(f"after {number} rounds there are {len(found)} rows of {len(wanted)}")

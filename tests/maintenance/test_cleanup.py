@@ -75,9 +75,10 @@ def test_files_that_are_gone_already_are_fine(tmp_path: Path) -> None:
         assert scheduled(session) == 0
 
 
-def test_a_file_that_cannot_be_deleted_stays_scheduled_and_is_named(backend: Place) -> None:
-    with write(backend) as session:
-        stuck = Path(backend.data_path) / "stuck.parquet"
+def test_a_file_that_cannot_be_deleted_stays_scheduled_and_is_named(tmp_path: Path) -> None:
+    place = Place.in_folder("sqlite", tmp_path)
+    with write(place) as session:
+        stuck = Path(place.data_path) / "stuck.parquet"
         # Nobody can unlink a folder, not even root.
         stuck.mkdir()
         schedule(session, "stuck.parquet")
@@ -128,10 +129,11 @@ def test_a_file_that_is_in_use_again_is_never_deleted(spelling: str, tmp_path: P
         assert session.check() == []
 
 
-def test_a_scheduled_file_that_is_added_again_stays(backend: Place, tmp_path: Path) -> None:
+def test_a_scheduled_file_that_is_added_again_stays(tmp_path: Path) -> None:
+    place = Place.in_folder("sqlite", tmp_path)
     file = tmp_path / "own.parquet"
     pq.write_table(pa.table({"id": range(5)}), file)
-    with ql.connect(backend.url, backend.data_path, engine="local") as session:
+    with ql.connect(place.url, place.data_path, engine="local") as session:
         session.create_table("a", "id BIGINT").add_files([str(file)])
         session.drop_table("a")
         session.maintain.expire(NOW)
@@ -178,3 +180,14 @@ def test_a_folder_that_is_not_mounted_keeps_the_schedule(tmp_path: Path) -> None
         assert scheduled(session) == count
         (tmp_path / "unmounted").rename(place.data_path)
         assert session.maintain.cleanup(NOW).files == count
+
+
+def test_a_cleanup_that_gets_nowhere_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleanup, "PAGE", 4)
+    with ql.connect(f"sqlite:///{tmp_path}/c.db", f"{tmp_path}/data", engine="local") as session:
+        names = [f"stuck{number}.parquet" for number in range(10)]
+        for name in names:
+            (tmp_path / "data" / name).mkdir(parents=True)
+        schedule(session, *names)
+        assert session.maintain.cleanup(NOW).files_failed == 4
+        assert scheduled(session) == 10

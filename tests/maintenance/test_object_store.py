@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from obstore.store import LocalStore
 
 import quacklake as ql
 from quacklake.storage.placement import delete_files
@@ -79,3 +80,22 @@ def test_a_store_that_does_not_answer_keeps_the_schedule(tmp_path: Path, object_
 def test_objects_that_are_not_there_are_deleted_without_a_word(count: int, object_store: ObjectStore) -> None:
     paths = [f"{object_store.url}/nothing/{number}.parquet" for number in range(count)]
     assert delete_files(paths, Stores(object_store.options)) == {}
+
+
+def test_a_store_that_is_out_of_reach_is_not_asked_for_every_file(object_store: ObjectStore) -> None:
+    nowhere = Stores({**object_store.options, "aws_endpoint": "http://127.0.0.1:9"})
+    paths = [f"s3://lake-bucket/{number}.parquet" for number in range(1000)]
+    failures = delete_files(paths, nowhere)
+    assert list(failures) == paths
+    assert {len(reason.splitlines()) for reason in failures.values()} == {1}
+
+
+def test_a_store_that_complains_about_what_is_not_there_is_fine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Google's and Azure's do, of which there is none here: obstore's store on the disk does as well."""
+    (tmp_path / "there.parquet").write_bytes(b"")
+    store = LocalStore(tmp_path)
+    monkeypatch.setattr(Stores, "locate", lambda _, path: (store, path.rpartition("/")[2]))
+    assert delete_files(["gs://b/gone.parquet", "gs://b/there.parquet", "gs://b/gone too.parquet"], Stores()) == {}
+    assert list(tmp_path.iterdir()) == []

@@ -92,7 +92,9 @@ class _Cleaning:
             failures = delete_files(doomed, self.stores)
             _unschedule(connection, self.catalog, [row for row, path in paths.items() if path not in failures])
         done = report.add(doomed, failures, in_use=len(held))
-        return done, (rows[-1].id, rows[-1].path) if len(rows) == PAGE else None
+        # When nothing of a whole page could be deleted, something is broken, and commits need not wait for more of it.
+        is_broken = len(doomed) == len(failures) > PAGE // 2
+        return done, None if is_broken or len(rows) < PAGE else (rows[-1].id, rows[-1].path)
 
 
 def _refuse_lost_folder(data_path: str, doomed: Sequence[str]) -> None:

@@ -94,8 +94,7 @@ def expire_snapshots(
     report, inlined = in_turn(catalog, work, lasts=not dry_run)
     if not dry_run and not catalog.backend.transactional_ddl and inlined:
         # To drop a table ends the transaction here. Nothing leads to these any more.
-        with catalog.backend.write() as connection:
-            _drop(connection, catalog.tables, inlined)
+        in_turn(catalog, lambda connection, _: _drop(connection, catalog.tables, inlined))
     return report
 
 

@@ -87,7 +87,7 @@ class KnownFiles:
     def _files(self, connection: sa.Connection, name: str, after: int) -> Iterator[tuple[int, str, bool]]:
         """Id and path of files, and whether they may be links that others made."""
         tables = self._catalog.tables
-        roots = load_roots(connection, tables, self._catalog.data_path)
+        roots: dict[int, str] | None = None
         table: sa.Table = getattr(tables, name)
         id_ = table.c[f"{name}_id"]
         mapping = table.c.get("mapping_id")
@@ -96,6 +96,7 @@ class KnownFiles:
             sa.select(id_, table.c.table_id, table.c.path, table.c.path_is_relative, added).order_by(id_).limit(PAGE)
         )
         while rows := connection.execute(query.where(id_ > after).limit(PAGE)).all():
+            roots = roots or load_roots(connection, tables, self._catalog.data_path)
             for file_id, table_id, path, is_relative, mapping_id in rows:
                 root = roots.get(table_id, _NOWHERE)
                 yield file_id, join(root, path, is_relative), mapping_id is not None or not is_relative

@@ -87,24 +87,38 @@ def delete_files(paths: Sequence[str], stores: Stores) -> dict[str, str]:
                 store.delete([split_url(path)[1] for path in found])
         except (StorageError, AuthError):
             # One of them, or all, or one that was gone: ask for each to know.
-            left |= {path: reason for path in found if (reason := _delete_object(path, stores))}
+            left |= _delete_objects(found, stores)
     return left
 
 
-def _delete_object(path: str, stores: Stores) -> str | None:
+def _delete_objects(paths: Sequence[str], stores: Stores) -> dict[str, str]:
+    """Take objects away one by one. When the store does not answer, it is not asked for the rest."""
     from obstore.exceptions import NotFoundError
 
+    left: dict[str, str] = {}
+    for index, path in enumerate(paths):
+        try:
+            with stores.errors(path, "delete"):
+                _delete_object(path, stores)
+        except AuthError as error:
+            left[path] = error.message
+        except StorageError as error:
+            reason = error.message.split("\n", 1)[0]
+            if not isinstance(error.__cause__, NotFoundError):
+                return left | dict.fromkeys(paths[index:], reason)
+            left[path] = reason
+    return left
+
+
+def _delete_object(path: str, stores: Stores) -> None:
+    from obstore.exceptions import NotFoundError
+
+    store, key = stores.locate(path)
     try:
-        with stores.errors(path, "delete"):
-            store, key = stores.locate(path)
-            try:
-                store.delete(key)
-            except (NotFoundError, FileNotFoundError):
-                # Is it the file that is not there, or the bucket?
-                next(iter(store.list(key)), None)
-    except (StorageError, AuthError) as error:
-        return error.message
-    return None
+        store.delete(key)
+    except (NotFoundError, FileNotFoundError):
+        # Is it the file that is not there, or the bucket?
+        next(iter(store.list(key)), None)
 
 
 @contextmanager
