@@ -6,20 +6,37 @@ import os
 import random
 import signal
 import sys
-import time
 from datetime import timedelta
 
 import pyarrow as pa
+import sqlalchemy as sa
 
 import quacklake as ql
 from quacklake.maintenance import cleanup, expire
 
 NOW = timedelta(0)
 ROUNDS = 10
+LONG = 1_000_000
+
+
+class Fuse:
+    """Kills this process before its nth statement or deletion."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def burn(self, *_: object) -> None:
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def light(self) -> None:
+        sa.event.listen(sa.Engine, "before_cursor_execute", self.burn)
+        sys.addaudithook(lambda name, _: self.burn() if name == "os.remove" else None)
 
 
 def maintain(url: str) -> None:
-    """Everything, in small pages: a kill hits more of them."""
+    """Everything, in small pages: there is more in between."""
     cleanup.PAGE = expire.PAGE = 3
     with ql.connect(url, engine="local") as session:
         session.maintain.expire(NOW)
@@ -27,34 +44,34 @@ def maintain(url: str) -> None:
         session.maintain.remove_orphans(NOW)
 
 
-def run_and_kill(url: str, seconds: float | None) -> bool:
-    """Whether it was killed before it was done; without a time it may finish."""
-    ready, tell = os.pipe()
+def run(url: str, length: int) -> tuple[bool, int]:
+    """Whether it was killed before it was done, and else how much of the fuse was left."""
+    hear, tell = os.pipe()
     child = os.fork()
     if not child:
         try:
-            os.write(tell, b".")
+            fuse = Fuse(length)
+            fuse.light()
             maintain(url)
+            os.write(tell, str(fuse.left).encode())
             os._exit(0)
         finally:
             sys.excepthook(*sys.exc_info())
             sys.stderr.flush()
             os._exit(1)
-    os.read(ready, 1)
-    if seconds is not None:
-        time.sleep(seconds)
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
+    os.close(tell)
+    left = os.read(hear, 100)
+    os.close(hear)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code not in (0, -signal.SIGKILL):
         raise SystemExit(f"maintenance ended with {code}")
-    return code != 0
+    return code != 0, int(left or 0)
 
 
 def main(url: str, data_path: str) -> None:
     """Write, maintain, kill, look, and again."""
-    chance = random.Random(5)
-    killed, takes = 0, 0.0
+    chance, takes = random.Random(5), 1
+    killed, length = 0, LONG
     wanted: set[int] = set()
     with ql.connect(url, data_path, engine="local", inline_rows=2) as session:
         session.create_table("t", "id BIGINT")
@@ -67,16 +84,17 @@ def main(url: str, data_path: str) -> None:
                 session.table("t").append(pa.table({"id": range(first, first + 10)}))
                 session.table("t").delete(f"id BETWEEN {first} AND {first + 4 + index * 2}")
                 wanted |= set(range(first + 5 + index * 2, first + 10))
-            started = time.monotonic()
-            # The first shows how long it takes on this machine.
-            killed += run_and_kill(url, chance.uniform(0, takes) if number else None)
-            takes = takes or time.monotonic() - started
+            was_killed, left = run(url, length)
+            killed += was_killed
+            if not number:
+                takes = LONG - left
+            length = chance.randint(1, takes)
             found = session.table("t").to_arrow()["id"].to_pylist()
             if sorted(id_ for id_ in found if id_ is not None) != sorted(wanted):
                 raise SystemExit(f"after {number} rounds there are {len(found)} rows of {len(wanted)}")
             if faults := session.check():
                 raise SystemExit(f"after {number} rounds: {faults}")
-    sys.stdout.write(f"{killed} {ROUNDS - killed}\n")
+    sys.stdout.write(f"{killed}\n")
 
 
 if __name__ == "__main__":

@@ -107,8 +107,7 @@ def test_maintenance_that_is_killed_loses_nothing_and_is_made_good_by_the_next(
         check=False,
     )
     assert killing.returncode == 0, killing.stderr[-4000:]
-    killed, finished = map(int, killing.stdout.split())
-    assert killed >= 4, f"{finished} were too quick"
+    assert int(killing.stdout) >= 7
     with ql.connect(place.url, engine="local") as session:
         session.maintain.expire(NOW)
         session.maintain.cleanup(NOW)
