@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from quacklake.plan.merge import when_matched, when_not_matched, when_not_matched_by_source
     from quacklake.scan import Scan
     from quacklake.session import Session, connect
+    from quacklake.source.register import register
     from quacklake.table import Table
     from quacklake.transaction import Transaction
 
@@ -47,6 +48,7 @@ _LAZY = {
     "Table": "quacklake.table",
     "Transaction": "quacklake.transaction",
     "connect": "quacklake.session",
+    "register": "quacklake.source.register",
     "when_matched": "quacklake.plan.merge",
     "when_not_matched": "quacklake.plan.merge",
     "when_not_matched_by_source": "quacklake.plan.merge",
@@ -75,6 +77,7 @@ __all__ = [
     "UnsupportedError",
     "VersionError",
     "connect",
+    "register",
     "when_matched",
     "when_not_matched",
     "when_not_matched_by_source",

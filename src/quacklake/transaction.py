@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from quacklake.catalog.lake import TableContents
 from quacklake.catalog.load import At
 from quacklake.catalog.view import Option, Snapshot, TableEntry
-from quacklake.commit.changes import DataChange, Intent
+from quacklake.commit.changes import DataChange, Intent, StreamBatch
 from quacklake.commit.committer import Committer
 from quacklake.commit.next_ids import load_next_column_id
 from quacklake.commit.outcome import Commit
@@ -35,6 +35,15 @@ class Transaction(LakeVerbs, SqlDoor):
 
     Use it as a context manager: it commits when the block ends and rolls back when the block raises. A rollback
     takes away the files that were written. A transaction that changed nothing makes no snapshot.
+
+    Args:
+        session: The lake.
+        message: What it is for.
+        author: Who does it.
+        extra: Anything else.
+        is_single: It is one statement, which sees the newest snapshot there is when it looks first.
+        base: The snapshot that it sees, when an earlier look at the lake has settled that.
+        batch: The batch of a stream that it is; it commits once and never again.
     """
 
     def __init__(
@@ -45,6 +54,8 @@ class Transaction(LakeVerbs, SqlDoor):
         author: str | None = None,
         extra: str | None = None,
         is_single: bool = False,
+        base: Snapshot | None = None,
+        batch: StreamBatch | None = None,
     ) -> None:
         if session._read_only:
             raise ReadOnlyError(
@@ -57,7 +68,8 @@ class Transaction(LakeVerbs, SqlDoor):
         # A statement on its own is not bound to what it saw first.
         self._is_single = is_single
         self._staging = Staging()
-        self._catalog = StagedCatalog(session._catalog, self._staging)
+        self._catalog = StagedCatalog(session._catalog, self._staging, base)
+        self._batch = batch
         self._examined: set[int] = set()
         self._done = Commit(None)
         self._ended = False
@@ -224,6 +236,7 @@ class Transaction(LakeVerbs, SqlDoor):
             author=self._author,
             message=self._message,
             extra=self._extra,
+            batch=self._batch,
         )
 
     def inlines(self, entry: TableEntry) -> bool:

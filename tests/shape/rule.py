@@ -17,6 +17,7 @@ FRONT = (
     "ddl",
     "dml",
     "sql",
+    "source",
 )
 
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
@@ -46,10 +47,10 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "polars": ("engine.local", "scan", "sql.result"),
     "psycopg": ("catalog.backends.bundle", "catalog.backends.postgresql"),
     "py4j": ("engine.spark",),
-    "pyarrow": ("plan", "engine", "storage", "catalog", "commit", "ddl", "scan", "cli.values", "sql"),
+    "pyarrow": ("plan", "engine", "storage", "catalog", "commit", "ddl", "scan", "cli.values", "sql", "source"),
     "pymysql": ("catalog.backends.mysql",),
     "pyroaring": ("storage",),
-    "pyspark": ("engine.spark",),
+    "pyspark": ("engine.spark", "source"),
     "rich": ("cli",),
     "sqlalchemy": ("catalog", "commit", "maintenance", "ddl.options"),
     "sqlglot": ("predicates", "plan", "engine", "ddl", "sql"),

@@ -93,9 +93,9 @@ class Catalog:
         """The snapshot of that id or moment; the newest without one."""
         return self._read(lambda connection: load_snapshot(connection, self.tables, at))
 
-    def snapshots(self) -> list[Snapshot]:
-        """Every snapshot, oldest first."""
-        return self._read(lambda connection: load_snapshots(connection, self.tables))
+    def snapshots(self, after: int | None = None) -> list[Snapshot]:
+        """Every snapshot, oldest first; or those after one."""
+        return self._read(lambda connection: load_snapshots(connection, self.tables, after))
 
     def options(self) -> tuple[Option, ...]:
         """Every setting of the lake."""

@@ -56,9 +56,12 @@ def load_snapshot(connection: sa.Connection, tables: CatalogTables, at: At = Non
     return Snapshot(*row)
 
 
-def load_snapshots(connection: sa.Connection, tables: CatalogTables) -> list[Snapshot]:
-    """Every snapshot, oldest first."""
-    return [Snapshot(*row) for row in connection.execute(queries.all_snapshots(tables))]
+def load_snapshots(connection: sa.Connection, tables: CatalogTables, after: int | None = None) -> list[Snapshot]:
+    """Every snapshot, oldest first; or those after one."""
+    query = queries.all_snapshots(tables)
+    if after is not None:
+        query = query.where(tables.snapshot.c.snapshot_id > after)
+    return [Snapshot(*row) for row in connection.execute(query)]
 
 
 def load_options(connection: sa.Connection, tables: CatalogTables) -> tuple[Option, ...]:

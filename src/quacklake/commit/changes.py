@@ -259,6 +259,16 @@ class RowIds:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamBatch:
+    """Which batch of which stream a commit is: a stream that starts again may ask for its last one twice."""
+
+    query_id: str
+    table: str
+    """The uuid of the table."""
+    batch_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Intent:
     """All that one commit is to do."""
 
@@ -278,6 +288,7 @@ class Intent:
     author: str | None = None
     message: str | None = None
     extra: str | None = None
+    batch: StreamBatch | None = None
 
     def of(self, kind: type[C]) -> list[C]:
         """The changes of one kind, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 
@@ -15,6 +16,8 @@ from quacklake.commit.state import standing_in_line, take_turn
 from quacklake.errors import CatalogError, QuacklakeError
 
 _PATIENCE_SECONDS = 60.0
+_MOST_NAMES = 500
+"""In one query."""
 
 
 def is_ours(catalog: Catalog, attempt: Attempt) -> bool:
@@ -38,6 +41,32 @@ def is_ours(catalog: Catalog, attempt: Attempt) -> bool:
                 raise _unknown(attempt) from error
             time.sleep(pause)
             pause = min(pause * 2, 2.0)
+
+
+def find_unknown(catalog: Catalog, table_id: int, folder: str, paths: Sequence[str]) -> list[str]:
+    """Those of some files that no snapshot of a table has; like all looks here, this one waits for its turn.
+
+    Args:
+        catalog: The lake.
+        table_id: The table.
+        folder: Where its files go.
+        paths: The files.
+
+    Raises:
+        CatalogError: When the catalog does not answer. Then nobody knows, and nothing may be removed.
+    """
+    files = catalog.tables.data_file.c
+    stored = {relative_to(folder, path)["path"]: path for path in paths}
+    names = list(stored)
+    try:
+        with catalog.backend.write(standing_in_line(catalog.tables, catalog.backend)) as connection:
+            for start in range(0, len(names), _MOST_NAMES):
+                some = files.path.in_(names[start : start + _MOST_NAMES])
+                for name in connection.execute(sa.select(files.path).where(files.table_id == table_id, some)).scalars():
+                    stored.pop(name, None)
+    except sa.exc.SQLAlchemyError as error:
+        raise catalog.backend.translate(error) from error
+    return list(stored.values())
 
 
 class _CannotTell(CatalogError):

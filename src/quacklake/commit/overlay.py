@@ -28,10 +28,10 @@ class StagedCatalog:
     A read of another snapshot than the base goes past the transaction's changes.
     """
 
-    def __init__(self, catalog: Catalog, staging: Staging) -> None:
+    def __init__(self, catalog: Catalog, staging: Staging, base: Snapshot | None = None) -> None:
         self._catalog = catalog
         self._staging = staging
-        self._base: Snapshot | None = None
+        self._base = base
         self._views: dict[tuple[str, ...] | None, CatalogView] = {}
 
     @property

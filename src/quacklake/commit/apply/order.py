@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quacklake.commit.apply.attempt import Attempt
+from quacklake.commit.apply.batches import note_batch
 from quacklake.commit.apply.columns import alter_columns
 from quacklake.commit.apply.deletes import add_deletes, remove_files
 from quacklake.commit.apply.files import add_files, add_mappings
@@ -28,11 +29,14 @@ from quacklake.commit.prepare import Prepared
 
 def is_blind(attempt: Attempt) -> bool:
     """Whether no statement of the commit depends on what another one found."""
+    if attempt.intent.batch is not None:
+        return False
     return all(isinstance(change, AddFiles | InlineRows) for change in attempt.intent.changes)
 
 
 def apply_all(attempt: Attempt, prepared: Prepared) -> None:
     """Run every statement of the commit."""
+    note_batch(attempt)
     insert_snapshot(attempt)
     drop_tables(attempt)
     renamed_tables = end_renamed_tables(attempt)

@@ -9,7 +9,7 @@ from quacklake.engine.local.batches import rows_per_batch, shape_batch, split_ba
 from quacklake.engine.local.duckdb_hand import BATCH_ROWS, execute
 from quacklake.engine.local.failures import duckdb_errors
 from quacklake.engine.local.groups import FileGroup, group_files, wanted_columns
-from quacklake.engine.local.query import Query, build_rows
+from quacklake.engine.local.query import Export, Query, build_rows
 from quacklake.engine.local.types import arrow_field, export_sql
 from quacklake.names import quote
 from quacklake.plan.changes import AFTER, BEFORE, DELETE, FEED, INSERT, ChangePlan, MortalFile
@@ -35,6 +35,17 @@ def count_changes(plan: ChangePlan, stores: Stores) -> int:
     with duckdb_errors(plan.outline, stores), stores.cursor(*_paths(plan)) as cursor:
         row = execute(cursor, _Feed(plan, stores).count()).fetchone()
         return 0 if row is None else int(row[0])
+
+
+def build_feed(plan: ChangePlan, stores: Stores, export: Export = export_sql) -> Query:
+    """The query of a feed.
+
+    Args:
+        plan: The feed.
+        stores: Where the files are.
+        export: Makes of a value of a type what goes out.
+    """
+    return _Feed(plan, stores).rows(export)
 
 
 def build_deaths(
@@ -79,7 +90,7 @@ def build_deaths(
 
 def _batches(plan: ChangePlan, schema: pa.Schema, stores: Stores) -> Iterator[pa.RecordBatch]:
     with duckdb_errors(plan.outline, stores), stores.cursor(*_paths(plan)) as cursor:
-        result = execute(cursor, _Feed(plan, stores).rows())
+        result = execute(cursor, build_feed(plan, stores))
         for batch in result.to_arrow_reader(rows_per_batch(plan.changes.files, BATCH_ROWS)):
             for part in split_batch(batch):
                 if part.num_rows:
@@ -119,10 +130,10 @@ class _Feed:
         self._fresh = [group for group in groups if group.layout.row_id is None]
         self._known = [group for group in groups if group.layout.row_id is not None]
 
-    def rows(self) -> Query:
+    def rows(self, export: Export) -> Query:
         """What the feed gives."""
         names = [quote(name) for name in self._plan.names]
-        outputs = [*names, *(export_sql(column.type, quote(column.name)) for column in self._plan.columns)]
+        outputs = [*names, *(export(column.type, quote(column.name)) for column in self._plan.columns)]
         # Two outputs may have one name, and the names that count are those of the output's schema.
         self._select(", ".join(f"{sql} AS _o{index}" for index, sql in enumerate(outputs)), typed=True)
         return self._query

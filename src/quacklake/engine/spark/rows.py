@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from quacklake.engine.local.batches import rows_per_batch, shape_batch
+from quacklake.engine.local.changes import build_feed
 from quacklake.engine.local.duckdb_hand import execute
 from quacklake.engine.local.failures import duckdb_errors
-from quacklake.engine.local.groups import FileGroup, group_files
+from quacklake.engine.local.groups import FileGroup, group_files, wanted_columns
 from quacklake.engine.local.query import Query, build_query, build_rows
 from quacklake.engine.spark.types import arrow_schema, export_sql
+from quacklake.plan.changes import INSERT, ChangePlan
 from quacklake.plan.scan import ScanFile, ScanPlan
+from quacklake.secrets.keyring import Keyring
 from quacklake.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -21,6 +24,39 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 10_000
 """As many as Spark itself puts into a batch."""
+
+
+def read_plan(plan: ScanPlan | ChangePlan, schema: StructType, secrets: Keyring) -> Iterator[pa.RecordBatch]:
+    """All that a plan gives, read here and now: what a task does that has nothing but the plan.
+
+    Args:
+        plan: The plan, with its predicate.
+        schema: Spark's types for what comes out. A feed may come without its own columns, and rows with their ids may
+            come as a feed of inserts.
+        secrets: What opens object stores.
+    """
+    stores = Stores(secrets)
+    try:
+        outline = plan.outline if isinstance(plan, ChangePlan) else plan
+        with duckdb_errors(outline, stores), stores.cursor(*(file.path for file in outline.files)) as cursor:
+            if isinstance(plan, ChangePlan):
+                query = build_feed(plan, stores, export_sql)
+            else:
+                columns = wanted_columns(plan)
+                query = build_query(plan, group_files(plan, columns, stores), columns, export_sql)
+            query.sql = _arranged(plan, query.sql, len(schema.fields))
+            yield from shaped_batches(execute(cursor, query), outline.files, schema)
+    finally:
+        stores.close()
+
+
+def _arranged(plan: ScanPlan | ChangePlan, sql: str, width: int) -> str:
+    own = len(plan.output_names) - len(plan.columns)
+    if width == own + len(plan.columns):
+        return sql
+    values = [f"_o{own + index}" for index in range(len(plan.columns))]
+    first = [] if isinstance(plan, ChangePlan) else ["_o1", "_o0", f"'{INSERT}'"]
+    return f"SELECT {', '.join([*first, *values])} FROM ({sql})"
 
 
 def read_rows(

@@ -13,6 +13,7 @@ from pyspark.sql import types as spark
 
 from quacklake.engine.local.types import duckdb_type
 from quacklake.names import quote
+from quacklake.plan.changes import FEED
 from quacklake.plan.scan import ROW_ID, SNAPSHOT_ID, ScanPlan
 from quacklake.predicates.spark import quote_name
 from quacklake.schema import Column
@@ -157,6 +158,11 @@ def row_schema(columns: tuple[Column, ...], hidden: tuple[str, ...] = ()) -> spa
     """The schema of rows with these columns, whole numbers under the hidden names first."""
     fields = [spark.StructField(name, spark.LongType()) for name in hidden]
     return spark.StructType(fields + [spark.StructField(each.name, spark_type(each.type)) for each in columns])
+
+
+def feed_schema(columns: tuple[Column, ...]) -> spark.StructType:
+    """The schema of a change feed of these columns."""
+    return row_schema((*FEED, *columns))
 
 
 def output_schema(plan: ScanPlan) -> spark.StructType:

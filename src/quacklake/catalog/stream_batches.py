@@ -1,0 +1,53 @@
+"""Which batch of a stream a table has got last: a table of our own beside those of the format.
+
+The word of it is in the same commit as the rows. A snapshot could keep it as well, but snapshots expire.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sqlalchemy as sa
+
+from quacklake.catalog.lake import Catalog
+
+_ATTEMPTS = 5
+
+
+@lru_cache(maxsize=64)
+def build_batches(sql_schema: str | None) -> sa.Table:
+    """The table, one row for each stream and the table that it writes to."""
+    return sa.Table(
+        "quacklake_stream_batch",
+        sa.MetaData(schema=sql_schema),
+        sa.Column("query_id", sa.String(64), primary_key=True),
+        sa.Column("table_uuid", sa.String(64), primary_key=True),
+        sa.Column("batch_id", sa.BigInteger(), nullable=False),
+        sa.Column("snapshot_id", sa.BigInteger(), nullable=False),
+    )
+
+
+def find_batch(connection: sa.Connection, sql_schema: str | None, query_id: str, table: str) -> int | None:
+    """The last batch of a stream that a table has got."""
+    rows = build_batches(sql_schema).c
+    query = sa.select(rows.batch_id).where(rows.query_id == query_id, rows.table_uuid == table)
+    found: int | None = connection.execute(query).scalar()
+    return found
+
+
+def load_batch(catalog: Catalog, query_id: str, table: str) -> int | None:
+    """The last batch of a stream that a table has got. The table that says so is made when it is not there yet."""
+    place = catalog.tables.sql_schema
+    with catalog.backend.read() as connection:
+        if catalog.backend.has_table(connection, build_batches(place).name):
+            return find_batch(connection, place, query_id, table)
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            with catalog.backend.write() as connection:
+                connection.execute(sa.schema.CreateTable(build_batches(place), if_not_exists=True))
+            break
+        except sa.exc.SQLAlchemyError as error:
+            # Two streams that begin at once run into each other here, in PostgreSQL even so.
+            if attempt == _ATTEMPTS or catalog.backend.classify(error) == "denied":
+                raise catalog.backend.translate(error) from error
+    return None
