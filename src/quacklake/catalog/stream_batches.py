@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from quacklake.catalog.lake import Catalog
 
+LONGEST_QUERY_ID = 200
 _ATTEMPTS = 5
 
 
@@ -20,7 +21,7 @@ def build_batches(sql_schema: str | None) -> sa.Table:
     return sa.Table(
         "quacklake_stream_batch",
         sa.MetaData(schema=sql_schema),
-        sa.Column("query_id", sa.String(64), primary_key=True),
+        sa.Column("query_id", sa.String(LONGEST_QUERY_ID), primary_key=True),
         sa.Column("table_uuid", sa.String(64), primary_key=True),
         sa.Column("batch_id", sa.BigInteger(), nullable=False),
         sa.Column("snapshot_id", sa.BigInteger(), nullable=False),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from quacklake.catalog.inlined_write import can_inline
-from quacklake.catalog.view import Snapshot, TableEntry
+from quacklake.catalog.stream_batches import load_batch
+from quacklake.catalog.view import TableEntry
+from quacklake.commit.apply.batches import BatchDone
 from quacklake.commit.changes import StreamBatch
 from quacklake.commit.evidence import find_unknown
 from quacklake.commit.outcome import Commit
@@ -64,6 +67,28 @@ def plan_target(options: Options, schema: StructType) -> Target:
         return Target(plan, _uuid(entry), tx.current_snapshot)
 
 
+def commit_once(
+    options: Options,
+    schema: StructType,
+    target: Target,
+    results: Sequence[WriteResult],
+    *,
+    overwrite: bool,
+    batch: StreamBatch,
+    base: int | None = None,
+) -> None:
+    """Make what tasks wrote one snapshot, unless the lake has the batch already; then it goes away again."""
+    with options.open_lake() as session:
+        last = load_batch(session._catalog, batch.query_id, batch.table)
+        if last is None or last < batch.batch_id:
+            try:
+                commit_rows(session, options, schema, target, results, overwrite=overwrite, base=base, batch=batch)
+                return
+            except BatchDone:
+                pass
+    remove_uncommitted(options, target, results)
+
+
 def commit_rows(
     session: Session,
     options: Options,
@@ -72,7 +97,7 @@ def commit_rows(
     results: Sequence[WriteResult],
     *,
     overwrite: bool,
-    base: Snapshot | None = None,
+    base: int | None = None,
     batch: StreamBatch | None = None,
 ) -> Commit:
     """Make what tasks wrote one snapshot.
@@ -90,10 +115,11 @@ def commit_rows(
     Raises:
         ConflictError: When the table is another than it was.
     """
-    extra = None if batch is None else f'{{"query": "{batch.query_id}", "batch": {batch.batch_id}}}'
+    extra = None if batch is None else json.dumps({"query": batch.query_id, "batch": batch.batch_id})
     message, author = options.get("commitMessage"), options.get("commitAuthor")
+    seen = None if base is None else session._catalog.snapshot(base)
     with Transaction(
-        session, message=message, author=author, extra=extra, is_single=True, base=base, batch=batch
+        session, message=message, author=author, extra=extra, is_single=True, base=seen, batch=batch
     ) as tx:
         entry = _entry(tx, options, Schema(read_spark(schema)))
         plan = tx.write_plan(entry)

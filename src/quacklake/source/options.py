@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
+from quacklake.catalog.stream_batches import LONGEST_QUERY_ID
 from quacklake.errors import InvalidInputError
 from quacklake.secrets.keyring import Keyring
 
@@ -27,6 +28,12 @@ _WRITES: tuple[Door, ...] = ("write", "stream write")
 
 
 def _text(value: str) -> str:
+    return value
+
+
+def _name(value: str) -> str:
+    if not 0 < len(value) <= LONGEST_QUERY_ID:
+        raise ValueError(value)
     return value
 
 
@@ -91,6 +98,8 @@ _KNOWN: dict[str, tuple[Callable[[str], Any], str, tuple[Door, ...]]] = {
     "schema": (_mode, "'strict' or 'merge'", _WRITES),
     "commitMessage": (_text, "a text", _WRITES),
     "commitAuthor": (_text, "a text", _WRITES),
+    "txnAppId": (_name, "a text of at most 200 letters", ("write",)),
+    "txnVersion": (_number, _NUMBER, ("write",)),
 }
 _SPARKS = frozenset(("checkpointlocation", "querynametoreport", "queryname", "outputmode"))
 """What Spark itself passes on."""

@@ -14,12 +14,10 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from quacklake.catalog.stream_batches import load_batch
-from quacklake.commit.apply.batches import BatchDone
 from quacklake.commit.changes import StreamBatch
 from quacklake.engine.spark.task_output import append_in_task
 from quacklake.errors import UnsupportedError
-from quacklake.source.commit import commit_rows, plan_target, remove_uncommitted
+from quacklake.source.commit import commit_once, plan_target, remove_uncommitted
 from quacklake.source.options import Options
 from quacklake.source.write import Written, results_of
 
@@ -63,23 +61,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         if written is None or written.query_id is None:
             return
         batch = StreamBatch(written.query_id, written.target.uuid, batchId)
-        with self._options.open_lake() as session:
-            last = load_batch(session._catalog, batch.query_id, batch.table)
-            if last is None or last < batchId:
-                try:
-                    commit_rows(
-                        session,
-                        self._options,
-                        self._schema,
-                        written.target,
-                        results,
-                        overwrite=self._overwrite,
-                        batch=batch,
-                    )
-                    return
-                except BatchDone:
-                    pass
-        remove_uncommitted(self._options, written.target, results)
+        commit_once(self._options, self._schema, written.target, results, overwrite=self._overwrite, batch=batch)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         """Take away what tasks wrote, unless it is part of the lake after all."""

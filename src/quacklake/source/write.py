@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from quacklake.commit.changes import StreamBatch
 from quacklake.engine.spark.task_output import append_in_task
-from quacklake.errors import UnsupportedError
-from quacklake.source.commit import Target, commit_rows, plan_target, remove_uncommitted
+from quacklake.errors import InvalidInputError, UnsupportedError
+from quacklake.source.commit import Target, commit_once, commit_rows, plan_target, remove_uncommitted
 from quacklake.source.options import Options
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class BatchWriter(DataSourceArrowWriter):
     """
 
     def __init__(self, options: Options, schema: StructType, overwrite: bool) -> None:
+        if (options.get("txnAppId") is None) != (options.get("txnVersion") is None):
+            raise InvalidInputError("the options txnAppId and txnVersion belong together", hint="give both or neither")
         self._options: Options | None = options
         self._schema = schema
         self._overwrite = overwrite
@@ -61,12 +64,17 @@ class BatchWriter(DataSourceArrowWriter):
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make all of it true."""
-        options = self._opening()
-        with options.open_lake() as session:
-            base = session._catalog.snapshot(self._target.snapshot_id) if self._overwrite else None
-            commit_rows(
-                session, options, self._schema, self._target, results_of(messages), overwrite=self._overwrite, base=base
-            )
+        options, target, results = self._opening(), self._target, results_of(messages)
+        overwrite = self._overwrite
+        # What goes is what the DataFrame may rest on: the rows that were there when the write began.
+        base = target.snapshot_id if overwrite else None
+        name = options.get("txnAppId")
+        if name is None:
+            with options.open_lake() as session:
+                commit_rows(session, options, self._schema, target, results, overwrite=overwrite, base=base)
+            return
+        batch = StreamBatch(name, target.uuid, options.get("txnVersion"))
+        commit_once(options, self._schema, target, results, overwrite=overwrite, base=base, batch=batch)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Take away what tasks wrote, unless it is part of the lake after all."""
