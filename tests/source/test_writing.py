@@ -216,6 +216,26 @@ def test_a_table_that_changed_meanwhile_is_not_written_to(lake: Lake, parquet_fi
     assert len(parquet_files()) == 1
 
 
+def test_encrypted_lakes_are_written_and_read(tmp_path: Path) -> None:
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    from quacklake.source.read import BatchReader, load_schema
+    from quacklake.source.write import BatchWriter
+
+    given = {"url": f"sqlite:///{tmp_path}/lake.db", "path": "t"}
+    with ql.connect(given["url"], engine="local", encrypted=True) as session:
+        table = session.create_table("t", "id BIGINT")
+        session.set_option("data_inlining_row_limit", 0)
+        writer = BatchWriter(read_options(given, "write"), StructType([StructField("id", LongType())]), False)
+        writer.commit([writer.write(iter([pa.record_batch({"id": [each]})])) for each in (1, 2)])
+        assert sorted(row["id"] for row in table.to_arrow().to_pylist()) == [1, 2]
+    options = read_options(given, "read")
+    snapshot_id, schema = load_schema(options)
+    reader = BatchReader(options, schema, snapshot_id)
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert sorted(row["id"] for row in rows) == [1, 2]
+
+
 def test_tasks_get_nothing_that_opens_the_catalog(lake: Lake) -> None:
     import io
 

@@ -101,7 +101,7 @@ _KNOWN: dict[str, tuple[Callable[[str], Any], str, tuple[Door, ...]]] = {
     "txnAppId": (_name, "a text of at most 200 letters", ("write",)),
     "txnVersion": (_number, _NUMBER, ("write",)),
 }
-_SPARKS = frozenset(("checkpointlocation", "querynametoreport", "queryname", "outputmode"))
+_SPARKS = frozenset(("checkpointlocation", "queryname"))
 """What Spark itself passes on."""
 _CONNECT = {
     "url": "url",
