@@ -1,25 +1,28 @@
-"""The front door: a URL becomes a session that holds one lake."""
+"""The front door: a URL becomes a session that holds a lake, and others beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakSet
 
 from quacklake.catalog.indexes import ensure_indexes, is_large
 from quacklake.catalog.lake import Catalog
 from quacklake.catalog.load import At
 from quacklake.catalog.open import open_catalog
 from quacklake.catalog.version import CURRENT
-from quacklake.catalog.view import Option, Snapshot
+from quacklake.catalog.view import CatalogView, Option, Snapshot
 from quacklake.commit.outcome import Commit
 from quacklake.ddl.verbs import LakeVerbs, OptionVerbs
 from quacklake.engine.protocol import Engine
-from quacklake.errors import InvalidInputError, UnsupportedError
-from quacklake.names import TableName, fold
+from quacklake.errors import InvalidInputError, NotFoundError, UnsupportedError
+from quacklake.lakes import OWN, HeldLakes, check_catalog_name
+from quacklake.names import TableName
 from quacklake.secrets.keyring import Keyring
 from quacklake.secrets.secret import SecretInfo
 from quacklake.sql.door import SqlDoor
@@ -51,6 +54,7 @@ def connect(
     migrate: bool = False,
     inline_rows: int | None = None,
     storage_options: Mapping[str, object] | None = None,
+    name: str = OWN,
 ) -> Session:
     """Open a lake, or make it when it is not there.
 
@@ -70,7 +74,9 @@ def connect(
         migrate: Upgrade a lake of an older version of the format. Never done without being asked.
         inline_rows: Writes of at most so many rows go into the catalog, where the lake does not say otherwise.
         storage_options: Credentials and endpoints for object stores, by any of the names in docs/object_stores.md.
+        name: What the lake is called where names of three parts are written, beside others that are attached.
     """
+    check_catalog_name(name)
     if engine not in ("spark", "local"):
         raise InvalidInputError(f"there is no engine {engine!r}", hint="choose 'spark' or 'local'")
     if catalog is not None:
@@ -98,6 +104,7 @@ def connect(
             read_only=read_only,
             inline_rows=inline_rows,
             secrets=secrets,
+            name=name,
         )
     except BaseException:
         # There may be no such snapshot: what was opened to find that out is closed again.
@@ -105,8 +112,8 @@ def connect(
         raise
 
 
-class Session(LakeVerbs, OptionVerbs, SqlDoor):
-    """One lake, open. Use it as a context manager, or close it."""
+class Session(HeldLakes, LakeVerbs, OptionVerbs, SqlDoor):
+    """A lake, open, and those that are attached to it. Use it as a context manager, or close it."""
 
     def __init__(
         self,
@@ -118,7 +125,12 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         read_only: bool,
         inline_rows: int | None,
         secrets: Keyring,
+        name: str,
     ) -> None:
+        self._name = name
+        self._home = None
+        self._attached = {}
+        self._transactions: WeakSet[Transaction] = WeakSet()
         self._catalog = catalog
         self._engine_name: EngineName = engine
         self._given_spark = spark
@@ -130,9 +142,12 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         self._inline_rows = inline_rows
         self._secrets = secrets
         self._engines: dict[str, Engine] = {}
+        self._places = [catalog.data_path]
         self._is_indexed = False
         self._open: Transaction | None = None
         """The transaction that a BEGIN has opened."""
+        self._used: tuple[str | None, str] | None = None
+        """The catalog and the namespace that a USE has named."""
 
     def table(self, name: str, at: At = None) -> Table:
         """The table of that name, at a snapshot when one is given.
@@ -140,28 +155,22 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         Raises:
             NotFoundError: When there is no such table or snapshot.
         """
-        moment = self._at if at is None else at
         parsed = TableName.parse(name)
+        lake: Session = self._lake(parsed.catalog)
+        if lake is not self:
+            return lake.table(name, at)
+        moment = self._at if at is None else at
         view = self._catalog.view(moment, only=parsed)
         self._ensure_indexes(view.snapshot)
-        entry = view.table(parsed)
-        return Table(self, entry.name, moment, entry)
+        try:
+            entry = view.table(parsed)
+        except NotFoundError as error:
+            raise self._about(parsed, error) from None
+        return Table(self, replace(entry.name, catalog=self._label), moment, entry)
 
-    def namespaces(self) -> list[str]:
-        """The names of all namespaces."""
-        return [each.name for each in self._catalog.view(self._at).namespaces]
-
-    def tables(self, namespace: str | None = None) -> list[str]:
-        """The names of all tables, or of those in one namespace, as `namespace.table`."""
-        view = self._catalog.view(self._at)
-        wanted = None if namespace is None else fold(view.namespace(namespace).name)
-        return [str(each.name) for each in view.tables if wanted in (None, fold(each.name.namespace))]
-
-    def views(self, namespace: str | None = None) -> list[str]:
-        """The names of all views, or of those in one namespace, as `namespace.view`."""
-        view = self._catalog.view(self._at)
-        wanted = None if namespace is None else fold(view.namespace(namespace).name)
-        return [str(each.name) for each in view.views if wanted in (None, fold(each.name.namespace))]
+    def _shown(self) -> CatalogView:
+        shown: CatalogView = self._catalog.view(self._at)
+        return shown
 
     def transaction(
         self, message: str | None = None, author: str | None = None, extra: str | None = None
@@ -277,6 +286,9 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
         if self._open is not None:
             self._open.rollback()
             self._open = None
+        for lake in self._attached.values():
+            lake.close()
+        self._attached.clear()
         for engine in self._engines.values():
             engine.close()
         self._engines.clear()
@@ -293,7 +305,16 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
     def __repr__(self) -> str:
         return f"<quacklake session {self._catalog.backend.display}, data in {self._catalog.data_path}>"
 
+    def _join(self, home: Session) -> None:
+        """Become a lake that is attached to a session, and use what the session has."""
+        self._home, self._secrets = home, home._secrets
+        if self._inline_rows is None:
+            self._inline_rows = home._inline_rows
+        home._places.append(self._catalog.data_path)
+
     def _engine(self, name: EngineName | None = None) -> Any:
+        if self._home is not None:
+            return self._home._engine(name)
         chosen = name or self._engine_name
         if chosen not in self._engines:
             self._engines[chosen] = self._start(chosen)
@@ -306,4 +327,4 @@ class Session(LakeVerbs, OptionVerbs, SqlDoor):
             return LocalEngine(self._secrets)
         from quacklake.engine.spark.engine import SparkEngine
 
-        return SparkEngine(self._given_spark, self._secrets, places=(self._catalog.data_path,))
+        return SparkEngine(self._given_spark, self._secrets, places=self._places)

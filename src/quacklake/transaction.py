@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from quacklake.catalog.lake import TableContents
 from quacklake.catalog.load import At
-from quacklake.catalog.view import Option, Snapshot, TableEntry
+from quacklake.catalog.view import CatalogView, Option, Snapshot, TableEntry
 from quacklake.commit.changes import DataChange, Intent, StreamBatch
 from quacklake.commit.committer import Committer
 from quacklake.commit.next_ids import load_next_column_id
@@ -19,7 +20,7 @@ from quacklake.commit.settings import Settings, build_write_plan, wanted_inline_
 from quacklake.commit.staging import Staging
 from quacklake.commit.writes import TableWrites
 from quacklake.ddl.verbs import LakeVerbs
-from quacklake.errors import InvalidInputError, ReadOnlyError
+from quacklake.errors import InvalidInputError, NotFoundError, ReadOnlyError, UnsupportedError
 from quacklake.names import TableName, fold
 from quacklake.plan.write import WritePlan, WriteResult, WrittenDeletes
 from quacklake.predicates import Predicate
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 class Transaction(LakeVerbs, SqlDoor):
     """A view of one snapshot that can be changed, and becomes the next snapshot when it ends well.
+
+    Of attached lakes it sees one snapshot each, and it writes to one lake, its own or another.
 
     Use it as a context manager: it commits when the block ends and rolls back when the block raises. A rollback
     takes away the files that were written. A transaction that changed nothing makes no snapshot.
@@ -56,20 +59,24 @@ class Transaction(LakeVerbs, SqlDoor):
         is_single: bool = False,
         base: Snapshot | None = None,
         batch: StreamBatch | None = None,
+        outer: Transaction | None = None,
     ) -> None:
-        if session._read_only:
-            raise ReadOnlyError(
-                "the session only reads" if session._at is None else f"the session reads snapshot {session._at}",
-                hint="connect again without at= and read_only=",
-            )
-        session._catalog.check_writable()
+        elsewhere = any(not each._read_only for each in session._attached.values())
+        if is_single or (outer is None and not elsewhere):
+            _refuse_reader(session)
         self._session = session
         self._message, self._author, self._extra = message, author, extra
         # A statement on its own is not bound to what it saw first.
         self._is_single = is_single
         self._staging = Staging()
+        if base is None and session._at is not None:
+            base = session._catalog.snapshot(session._at)
         self._catalog = StagedCatalog(session._catalog, self._staging, base)
         self._batch = batch
+        self._outer = outer
+        self._inner: dict[str, Transaction] = {}
+        """What was begun on attached lakes; at most one of all writes."""
+        session._transactions.add(self)
         self._examined: set[int] = set()
         self._done = Commit(None)
         self._ended = False
@@ -83,24 +90,33 @@ class Transaction(LakeVerbs, SqlDoor):
 
         self._refuse_ended()
         parsed = TableName.parse(name)
-        entry = self._catalog.view(at, only=parsed).table(parsed)
-        return Table(self, entry.name, at, entry)
+        lake: Transaction = self._lake(parsed.catalog)
+        if lake is not self:
+            return lake.table(name, at)
+        try:
+            entry = self._catalog.view(at, only=parsed).table(parsed)
+        except NotFoundError as error:
+            raise self._session._about(parsed, error) from None
+        return Table(self, replace(entry.name, catalog=self._label), at, entry)
 
-    def namespaces(self) -> list[str]:
-        """The names of all namespaces."""
-        return [each.name for each in self._catalog.view().namespaces]
+    def _shown(self) -> CatalogView:
+        return self._catalog.view()
 
-    def tables(self, namespace: str | None = None) -> list[str]:
-        """The names of all tables, or of those in one namespace, as `namespace.table`."""
-        view = self._catalog.view()
-        wanted = None if namespace is None else fold(view.namespace(namespace).name)
-        return [str(each.name) for each in view.tables if wanted in (None, fold(each.name.namespace))]
+    @property
+    def _label(self) -> str | None:
+        return self._session._label
 
-    def views(self, namespace: str | None = None) -> list[str]:
-        """The names of all views, or of those in one namespace, as `namespace.view`."""
-        view = self._catalog.view()
-        wanted = None if namespace is None else fold(view.namespace(namespace).name)
-        return [str(each.name) for each in view.views if wanted in (None, fold(each.name.namespace))]
+    def _lake(self, catalog: str | None) -> Transaction:
+        """The part of the transaction that is about a lake, begun when it is first asked for."""
+        session: Session = self._session._lake(catalog)
+        if session is self._session:
+            return self
+        self._refuse_ended()
+        key = fold(session._name)
+        if key not in self._inner:
+            inner = Transaction(session, message=self._message, author=self._author, extra=self._extra, outer=self)
+            self._inner[key] = inner.__enter__()
+        return self._inner[key]
 
     def snapshots(self) -> list[Snapshot]:
         """Every snapshot that the transaction sees, oldest first."""
@@ -178,6 +194,13 @@ class Transaction(LakeVerbs, SqlDoor):
             CatalogError: When the catalog database fails.
         """
         self._refuse_ended()
+        writer = next((each for each in self._inner.values() if each._staging.changes()), None)
+        if writer is not None:
+            try:
+                self._done += writer.commit()
+            finally:
+                self._end(keep=())
+            return self._done
         intent = self._intent()
         if not intent.changes:
             self._end(keep=())
@@ -251,6 +274,17 @@ class Transaction(LakeVerbs, SqlDoor):
                 "the lake wants a message with every commit", hint="session.transaction(message='…')"
             )
 
+    def _refuse_second(self) -> None:
+        """Refuse to write when another lake of the transaction is written already."""
+        whole = self._outer or self
+        for each in (whole, *whole._inner.values()):
+            if each is not self and each._staging.changes():
+                wrote, wanted = each._session._name, self._session._name
+                raise UnsupportedError(
+                    f"the transaction writes to the lake {wrote!r} and cannot write to {wanted!r} as well",
+                    hint="commit first: one transaction writes to one lake",
+                )
+
     def _refuse_ended(self) -> None:
         if self._ended:
             raise InvalidInputError("the transaction is over", hint="begin another one with session.transaction()")
@@ -261,6 +295,8 @@ class Transaction(LakeVerbs, SqlDoor):
     def _end(self, keep: tuple[str, ...] | None) -> None:
         """Take away every file that was written and is not kept; with None, touch nothing."""
         self._ended = True
+        for inner in self._inner.values():
+            inner.rollback()
         if keep is None:
             return
         staging = self._staging
@@ -311,10 +347,27 @@ class Transaction(LakeVerbs, SqlDoor):
     def _at(self) -> At:
         return None
 
+    @property
+    def _used(self) -> tuple[str | None, str] | None:
+        return self._session._used
+
     def _engine(self, name: Any = None) -> Any:
         return self._session._engine(name)
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         self._refuse_ended()
+        _refuse_reader(self._session)
+        self._refuse_second()
         yield self
+
+
+def _refuse_reader(session: Session) -> None:
+    """Refuse to write to a lake that is only read, or is of another version than the current one."""
+    if session._read_only:
+        who = "the session" if session._home is None else f"the attached lake {session._name!r}"
+        raise ReadOnlyError(
+            f"{who} only reads" if session._at is None else f"{who} reads snapshot {session._at}",
+            hint=f"{'connect' if session._home is None else 'attach it'} again without at= and read_only=",
+        )
+    session._catalog.check_writable()

@@ -8,6 +8,7 @@ GROUND = ("errors", "names", "types", "schema", "promotions", "evolution", "pred
 FRONT = (
     "__init__",
     "session",
+    "lakes",
     "table",
     "scan",
     "history",

@@ -150,8 +150,28 @@ SELECT id FROM people, shop.`odd name`, people p2
 ----
 ! InvalidInputError: mbiguous
 
--- Two tables of one name.
-SELECT * FROM people, shop.people
+-- Two tables of one name, told apart by their namespaces.
+SELECT main.people.id, count(shop.people.id) FROM people LEFT JOIN shop.people ON main.people.id = shop.people.id GROUP BY main.people.id
+-- duckdb: SELECT a.id, count(b.id) FROM people a LEFT JOIN shop.people b ON a.id = b.id GROUP BY a.id
+----
+[1, 0]
+[2, 0]
+[3, 0]
+[4, 0]
+
+-- Two tables of one name in two queries.
+SELECT people.id FROM people WHERE people.id > 3 UNION ALL SELECT people.id FROM shop.people
+----
+[4]
+
+-- A table of the same name inside hides the one outside, but for who writes its whole name.
+SELECT id FROM people WHERE NOT EXISTS (SELECT 1 FROM shop.people WHERE people.id = main.people.id) AND id = 1
+-- duckdb: SELECT id FROM people WHERE NOT EXISTS (SELECT 1 FROM shop.people p WHERE p.id = people.id) AND id = 1
+----
+[1]
+
+-- Two tables of one name that are not told apart.
+SELECT people.id FROM people, shop.people
 ----
 ! InvalidInputError: give each of them an alias
 

@@ -225,6 +225,8 @@ def namespace_name(text: str) -> str:
 
 def _renamed(tx: Transaction, before: TableName, text: str) -> TableName:
     parts = split(text)
+    if len(parts) == 3 and fold(parts[0]) == fold(tx._session._name):
+        parts = parts[1:]
     if len(parts) > 2 or (len(parts) == 2 and fold(parts[0]) != fold(before.namespace)):
         raise UnsupportedError(f"{before} cannot move to {text}: a rename stays in the namespace")
     check_name(parts[-1], "table")

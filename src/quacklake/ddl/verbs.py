@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from quacklake.catalog.view import TableEntry
 from quacklake.commit.outcome import Commit
 from quacklake.errors import ReadOnlyError
+from quacklake.lakes import LakeNames
+from quacklake.names import quote
 from quacklake.types import DataType
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from quacklake.transaction import Transaction
 
 
-class LakeVerbs:
+class LakeVerbs(LakeNames):
     """What a session and a transaction can do to a lake."""
 
     def _writing(self) -> AbstractContextManager[Transaction]:
@@ -32,20 +35,28 @@ class LakeVerbs:
         """The table of that name."""
         raise NotImplementedError
 
+    def _writing_to(self, name: str) -> AbstractContextManager[Transaction]:
+        lake: LakeVerbs = self._lake_of(name)
+        return lake._writing()
+
     def create_namespace(self, name: str, if_not_exists: bool = False) -> Commit:
         """Make a namespace."""
         from quacklake.ddl.objects import create_namespace
 
-        with self._writing() as tx:
-            create_namespace(tx, name, if_not_exists=if_not_exists)
+        lake: LakeVerbs
+        lake, name = self._namespace(name)
+        with lake._writing() as tx:
+            create_namespace(tx, quote(name), if_not_exists=if_not_exists)
         return tx.done
 
     def drop_namespace(self, name: str, cascade: bool = False, if_exists: bool = False) -> Commit:
         """Drop a namespace; with `cascade`, also when it is not empty."""
         from quacklake.ddl.objects import drop_namespace
 
-        with self._writing() as tx:
-            drop_namespace(tx, name, cascade=cascade, if_exists=if_exists)
+        lake: LakeVerbs
+        lake, name = self._namespace(name)
+        with lake._writing() as tx:
+            drop_namespace(tx, quote(name), cascade=cascade, if_exists=if_exists)
         return tx.done
 
     def create_table(
@@ -61,7 +72,7 @@ class LakeVerbs:
         """Make a table.
 
         Args:
-            name: `table` or `namespace.table`.
+            name: `table`, `namespace.table` or `catalog.namespace.table`.
             schema: An Arrow schema, a Spark `StructType`, or columns as text: `id BIGINT NOT NULL, tags ARRAY<STRING>`.
             partition_by: Keys such as `country`, `month(ts)`, `bucket(16, id)`.
             sort_by: Keys such as `ts desc`.
@@ -71,7 +82,7 @@ class LakeVerbs:
         """
         from quacklake.ddl.objects import create_table
 
-        with self._writing() as tx:
+        with self._writing_to(name) as tx:
             entry = create_table(
                 tx,
                 name,
@@ -82,13 +93,13 @@ class LakeVerbs:
                 if_not_exists=if_not_exists,
                 or_replace=or_replace,
             )
-        return self.table(str(entry.name))
+        return self.table(str(replace(entry.name, catalog=tx._label)))
 
     def drop_table(self, name: str, if_exists: bool = False) -> Commit:
         """Drop a table. Older snapshots still have it."""
         from quacklake.ddl.objects import drop_table
 
-        with self._writing() as tx:
+        with self._writing_to(name) as tx:
             drop_table(tx, name, if_exists=if_exists)
         return tx.done
 
@@ -103,7 +114,7 @@ class LakeVerbs:
         """Make a view of a query in Spark's dialect."""
         from quacklake.ddl.objects import create_view
 
-        with self._writing() as tx:
+        with self._writing_to(name) as tx:
             create_view(tx, name, sql, columns=columns, comment=comment, or_replace=or_replace)
         return tx.done
 
@@ -111,7 +122,7 @@ class LakeVerbs:
         """Drop a view."""
         from quacklake.ddl.objects import drop_view
 
-        with self._writing() as tx:
+        with self._writing_to(name) as tx:
             drop_view(tx, name, if_exists=if_exists)
         return tx.done
 
@@ -119,7 +130,7 @@ class LakeVerbs:
         """Give a view another name in its namespace."""
         from quacklake.ddl.objects import rename_view
 
-        with self._writing() as tx:
+        with self._writing_to(name) as tx:
             rename_view(tx, name, new_name)
         return tx.done
 
@@ -127,36 +138,56 @@ class LakeVerbs:
         """Set the comment of a view; None takes it away."""
         from quacklake.ddl.objects import set_view_comment
 
-        with self._writing() as tx:
+        with self._writing_to(name) as tx:
             set_view_comment(tx, name, text)
         return tx.done
 
 
-class OptionVerbs:
+class OptionVerbs(LakeNames):
     """What a session can set."""
 
     _catalog: Any
     _read_only: bool
 
-    def set_option(self, name: str, value: Value, namespace: str | None = None, table: str | None = None) -> None:
-        """Set an option of the lake, of a namespace or of a table. It takes effect at once and makes no snapshot."""
+    def set_option(
+        self,
+        name: str,
+        value: Value,
+        namespace: str | None = None,
+        table: str | None = None,
+        catalog: str | None = None,
+    ) -> None:
+        """Set an option of the lake, of a namespace or of a table. It takes effect at once and makes no snapshot.
+
+        Args:
+            name: Of the option.
+            value: Its value.
+            namespace: The namespace that it is for.
+            table: The table that it is for.
+            catalog: The attached lake that it is for; the names of namespaces and tables may say it as well.
+        """
         from quacklake.ddl.objects import object_name
         from quacklake.ddl.options import stored_value, write_option
 
-        if self._read_only:
-            raise ReadOnlyError("the session only reads", hint="connect again without at= and read_only=")
         stored = stored_value(name, value, scoped=namespace is not None or table is not None)
-        self._catalog.check_writable()
+        lake = self._lake(catalog)
+        if namespace is not None:
+            lake, namespace = lake._namespace(namespace)
+        parsed = None
         if table is not None:
-            text = table if namespace is None else f"{namespace}.{table}"
-            parsed = object_name(text)
-            entry = self._catalog.view(only=parsed).table(parsed)
-            write_option(self._catalog, name, stored, "table", entry.table_id)
+            parsed = object_name(table if namespace is None else f"{quote(namespace)}.{table}")
+            lake = lake._lake(parsed.catalog)
+        if lake._read_only:
+            raise ReadOnlyError("the session only reads", hint="connect again without at= and read_only=")
+        lake._catalog.check_writable()
+        if parsed is not None:
+            entry = lake._catalog.view(only=parsed).table(parsed)
+            write_option(lake._catalog, name, stored, "table", entry.table_id)
         elif namespace is not None:
-            found = self._catalog.view().namespace(namespace)
-            write_option(self._catalog, name, stored, "schema", found.namespace_id)
+            found = lake._catalog.view().namespace(namespace)
+            write_option(lake._catalog, name, stored, "schema", found.namespace_id)
         else:
-            write_option(self._catalog, name, stored, None, None)
+            write_option(lake._catalog, name, stored, None, None)
 
 
 class TableVerbs:
@@ -182,7 +213,7 @@ class TableVerbs:
     def _altered(self, tx: Transaction, entry: TableEntry) -> Commit:
         # The id of a new table is only known once it is committed.
         found = self._session._catalog.view(only=entry.name).table(entry.name)
-        self._entry, self.name = found, str(found.name)
+        self._entry, self.name = found, str(replace(found.name, catalog=self._session._label))
         return tx.done
 
     def add_column(

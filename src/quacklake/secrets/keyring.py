@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from quacklake.errors import AlreadyExistsError, InvalidInputError, NotFoundError, QuacklakeError
 from quacklake.secrets.environment import read_environment
-from quacklake.secrets.kinds import KINDS, Kind, check_kind, check_scope, kind_of
+from quacklake.secrets.kinds import KINDS, Kind, bucket_of, check_kind, check_scope, kind_of
 from quacklake.secrets.secret import Secret, SecretInfo, Settings, redact
 from quacklake.secrets.spelling import read_options, read_settings
 
@@ -97,6 +97,23 @@ class Keyring:
         known = check_kind(kind)
         secret = Secret(name, known, check_scope(scope, known), _settings(known, read_settings(known, settings)))
         self._secrets = (*(each for each in self._secrets if each.name != name), secret)
+
+    def add_options(self, name: str, options: Mapping[str, object], url: str) -> None:
+        """Take up settings, by any of their names, for the bucket of one URL.
+
+        Raises:
+            InvalidInputError: For an option that nobody knows.
+        """
+        by_kind = read_options(options)
+        kind = kind_of(url)
+        if kind is None or not by_kind[kind]:
+            return
+        secret = Secret(name, kind, bucket_of(url), _settings(kind, by_kind[kind]))
+        self._secrets = (*(each for each in self._secrets if each.name != name), secret)
+
+    def forget(self, name: str) -> None:
+        """Forget a secret if there is one of that name."""
+        self._secrets = tuple(each for each in self._secrets if each.name != name)
 
     def drop(self, name: str) -> None:
         """Forget a secret.

@@ -13,7 +13,8 @@ from quacklake.names import fold, quote, split
 from quacklake.plan.merge import WhenClause, when_matched, when_not_matched, when_not_matched_by_source
 from quacklake.plan.query import Arguments, Query
 from quacklake.sql.expressions import Rewriter
-from quacklake.sql.select import Builder, table_name
+from quacklake.sql.names import Names
+from quacklake.sql.select import Builder
 from quacklake.sql.text import parse
 from quacklake.sql.words import Words
 
@@ -63,8 +64,8 @@ class Changes:
         if not overwrites and where is None and not self._query(text).sources:
             # Rows that depend on nothing go in whatever others do meanwhile.
             return table.append(self.frame(text, wanted, table.name))
-        with self._together() as (changes, tx):
-            target = changes._table(split(table.name))
+        with self.together() as (changes, tx):
+            target = tx.table(table.name)
             frame = changes.frame(text, wanted, table.name)
             done = target.overwrite(frame, where) if overwrites or where is not None else target.append(frame)
         return done if tx is self.session else tx.done
@@ -127,13 +128,13 @@ class Changes:
         while words.accept("WHEN"):
             clauses.append(self._clause(words, both))
         words.end()
-        with self._together() as (changes, tx):
-            target = changes._table(split(table.name))
+        with self.together() as (changes, tx):
+            target = tx.table(table.name)
             done = target.merge(changes.frame(f"SELECT * FROM {source}"), on, clauses)
         return done if tx is self.session else tx.done
 
     @contextmanager
-    def _together(self) -> Iterator[tuple[Changes, Transaction]]:
+    def together(self) -> Iterator[tuple[Changes, Transaction]]:
         """Let what is read and what is written belong to one transaction, so that both are of one snapshot."""
         from quacklake.transaction import Transaction
 
@@ -213,7 +214,7 @@ class Changes:
         return Builder(self.session, dialect, self.arguments).build(parse(text))
 
     def _table(self, name: Sequence[str]) -> Table:
-        return self.session.table(str(table_name(name)))
+        return self.session.table(str(Names.of(self.session).table(name)))
 
     def _own(self, table: Table, alias: str | None, name: Sequence[str] = ()) -> Rewriter:
         called = [(alias,)] if alias else [*_called(name)]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quacklake.commit.outcome import Commit
 from quacklake.errors import AlreadyExistsError, InvalidInputError, UnsupportedError
-from quacklake.names import quote
+from quacklake.names import TableName, quote, split
 from quacklake.sql.changes import Changes
-from quacklake.sql.select import table_name
+from quacklake.sql.names import Names
 from quacklake.sql.words import Words
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Definitions:
         replaces = words.accept("OR", "REPLACE")
         if any(words.accept(word) for word in _NAMESPACE):
             lenient = words.accept("IF", "NOT", "EXISTS")
-            name = _one_part(words.name())
+            name = self._namespace(words.name())
             words.end()
             return self.session.create_namespace(name, if_not_exists=lenient)
         if words.accept("VIEW"):
@@ -51,7 +51,7 @@ class Definitions:
 
     def _create_view(self, words: Words, replaces: bool) -> Commit:
         lenient = words.accept("IF", "NOT", "EXISTS")
-        name = str(table_name(words.name()))
+        name = self._name(words.name())
         columns = [_plain(each) for each in words.listed()] if words.sees("(") else []
         comment = words.string() if words.accept("COMMENT") else None
         words.expect("AS")
@@ -64,7 +64,7 @@ class Definitions:
 
     def _create_table(self, words: Words, replaces: bool) -> Commit:
         lenient = words.accept("IF", "NOT", "EXISTS")
-        name = str(table_name(words.name()))
+        name = self._name(words.name())
         columns = words.brackets() if words.sees("(") else None
         said = self._properties(words)
         query = words.rest() if words.accept("AS") else None
@@ -75,15 +75,18 @@ class Definitions:
                 hint="write CREATE TABLE t (id BIGINT) or CREATE TABLE t AS SELECT …",
             )
         options: dict[str, Any] = {**said, "if_not_exists": lenient, "or_replace": replaces}
-        with self.session._writing() as tx:
-            if lenient and tx._catalog.view(only=table_name(_parts(name))).find_table(table_name(_parts(name))):
-                return Commit(None)
-            if query is None:
+        if query is None:
+            with self.session._writing_to(name) as tx:
                 tx.create_table(name, columns, **options)
-            else:
-                frame = replace(self.changes, session=tx).frame(query)
-                tx.create_table(name, frame.schema, **options)
-                tx.table(name).append(frame)
+            return tx.done
+        with self.changes.together() as (changes, tx):
+            if lenient and tx._lake_of(name)._catalog.view(only=TableName.parse(name)).find_table(
+                TableName.parse(name)
+            ):
+                return Commit(None)
+            frame = changes.frame(query)
+            tx.create_table(name, frame.schema, **options)
+            tx.table(name).append(frame)
         return tx.done
 
     def _properties(self, words: Words) -> dict[str, Any]:
@@ -116,9 +119,9 @@ class Definitions:
             words.accept("RESTRICT")
         words.end()
         if kind in _NAMESPACE:
-            return self.session.drop_namespace(_one_part(name), cascade=cascade, if_exists=lenient)
+            return self.session.drop_namespace(self._namespace(name), cascade=cascade, if_exists=lenient)
         drop = self.session.drop_table if kind == "TABLE" else self.session.drop_view
-        return drop(str(table_name(name)), if_exists=lenient)
+        return drop(self._name(name), if_exists=lenient)
 
     def comment(self, words: Words) -> Commit:
         """COMMENT ON TABLE, VIEW or COLUMN."""
@@ -131,7 +134,7 @@ class Definitions:
         text = None if words.accept("NULL") else words.string()
         words.end()
         if kind == "VIEW":
-            return self.session.set_view_comment(str(table_name(name)), text)
+            return self.session.set_view_comment(self._name(name), text)
         if kind == "TABLE":
             return self._table(name).set_comment(text)
         if len(name) < 2:
@@ -142,7 +145,7 @@ class Definitions:
         """ALTER TABLE and ALTER VIEW … RENAME TO."""
         words.expect("ALTER")
         if words.accept("VIEW"):
-            name = str(table_name(words.name()))
+            name = self._name(words.name())
             words.expect("RENAME", "TO")
             new = words.name()[-1]
             words.end()
@@ -173,8 +176,15 @@ class Definitions:
             ("RESET", "SORTED", "BY"): lambda table, words: table.set_sort_by([]),
         }
 
+    def _namespace(self, parts: Sequence[str]) -> str:
+        catalog, namespace = Names.of(self.session).namespace_of(parts)
+        return quote(namespace) if catalog is None else f"{quote(catalog)}.{quote(namespace)}"
+
+    def _name(self, parts: Sequence[str]) -> str:
+        return str(Names.of(self.session).table(parts))
+
     def _table(self, name: Sequence[str]) -> Table:
-        return self.session.table(str(table_name(name)))
+        return self.session.table(self._name(name))
 
 
 def _rename_column(table: Table, words: Words) -> Commit:
@@ -264,16 +274,14 @@ def _literal(text: str | None) -> Any:
     return int(number) if number == number.to_integral_value() and "." not in node.this else number
 
 
+def _has_table(lake: Transaction, name: TableName) -> bool:
+    return lake._catalog.view(only=name).find_table(name) is not None
+
+
 def _one_part(name: Sequence[str]) -> str:
     if len(name) != 1:
         raise InvalidInputError(f"{'.'.join(name)} has {len(name)} parts", hint="a namespace has a name of one part")
     return name[0]
-
-
-def _parts(name: str) -> list[str]:
-    from quacklake.names import split
-
-    return split(name)
 
 
 def _dotted(name: Sequence[str]) -> str:
@@ -281,5 +289,5 @@ def _dotted(name: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    (name,) = _parts(text)
+    (name,) = split(text)
     return name

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import fold
@@ -30,6 +30,8 @@ class Reference:
     """The moment that is asked for."""
     arguments: tuple[exp.Expr, ...] | None = None
     """Those of a function; None for a table."""
+    node: Any = field(default=None, compare=False, repr=False)
+    """Where it is in the tree."""
 
 
 def find_references(tree: exp.Expr, tokens: Sequence[Token]) -> list[Reference]:
@@ -43,19 +45,6 @@ def find_references(tree: exp.Expr, tokens: Sequence[Token]) -> list[Reference]:
         if table.this is not None and not _is_own(table)
     ]
     return sorted(found, key=lambda each: each.start)
-
-
-def qualified_columns(tree: exp.Expr, references: Sequence[Reference]) -> Iterator[tuple[int, int]]:
-    """Where columns are called by a table's whole name: the parts before the table's own name, which are to go."""
-    from sqlglot import exp
-
-    names = {tuple(map(fold, each.parts)) for each in references if each.alias is None}
-    for column in tree.find_all(exp.Column):
-        parts = column.parts
-        for length in (3, 2):
-            if len(parts) > length and tuple(fold(part.name) for part in parts[:length]) in names:
-                yield parts[0].meta["start"], parts[length - 1].meta["start"]
-                break
 
 
 def _read(table: exp.Table, tokens: Sequence[Token], places: dict[int, int]) -> Reference:
@@ -80,7 +69,7 @@ def _read(table: exp.Table, tokens: Sequence[Token], places: dict[int, int]) -> 
         is_version = str(kind).upper() == "VERSION"
         version, moment = (time.expression, None) if is_version else (None, time.expression)
         end = _end_of_time(tokens, _index_at(tokens, last["end"]), bracketed=bracketed is not None)
-    return Reference(tuple(part.name for part in parts), start, end, table.alias or None, version, moment)
+    return Reference(tuple(part.name for part in parts), start, end, table.alias or None, version, moment, node=table)
 
 
 def _read_function(table: exp.Table, tokens: Sequence[Token], places: dict[int, int]) -> Reference:
@@ -88,10 +77,10 @@ def _read_function(table: exp.Table, tokens: Sequence[Token], places: dict[int, 
     start = function.meta.get("start")
     if start is None or start not in places:
         # One of Spark's own, which sqlglot knows by name.
-        return Reference((function.sql_name().lower(),), 0, 0, table.alias or None, arguments=())
+        return Reference((function.sql_name().lower(),), 0, 0, table.alias or None, arguments=(), node=table)
     end = _end_of_brackets(tokens, places[start] + 1)
     name = function.name if function.is_type("Anonymous") else function.this
-    return Reference((str(name),), start, end, table.alias or None, arguments=tuple(function.expressions))
+    return Reference((str(name),), start, end, table.alias or None, arguments=tuple(function.expressions), node=table)
 
 
 def _index_at(tokens: Sequence[Token], end: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from quacklake.catalog.load import At
 from quacklake.catalog.view import ViewEntry
@@ -15,10 +15,13 @@ from quacklake.names import TableName, fold
 from quacklake.plan.query import Arguments, Query
 from quacklake.plan.scan import ScanPlan
 from quacklake.predicates import parse_predicate
+from quacklake.sql.aliases import Aliases, Edit, Named
 from quacklake.sql.expressions import Rewriter
 from quacklake.sql.functions import find_function
-from quacklake.sql.references import Reference, find_references, qualified_columns
-from quacklake.sql.text import Statement, ansi_spark, parse
+from quacklake.sql.names import Names
+from quacklake.sql.references import Reference, find_references
+from quacklake.sql.text import Statement, parse
+from quacklake.sql.translation import Dialect, transpile
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,9 +30,18 @@ if TYPE_CHECKING:
     from quacklake.table import Table
     from quacklake.transaction import Transaction
 
-Dialect = Literal["spark", "duckdb"]
 _WORD = "quacklake_source_"
 _DEEPEST_VIEW = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a name in FROM stands for."""
+
+    source: Any
+    """A table, the query of a view, the rows of a function."""
+    name: TableName | None = None
+    """That of a table or a view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +62,47 @@ class Builder:
 
     def build(self, statement: Statement) -> Query:
         """The query of a SELECT."""
-        query = self._query(statement, ())
+        query = self._query(statement, (), Names.of(self.session))
         return replace(query, arguments=self.arguments)
 
-    def _query(self, statement: Statement, views: tuple[str, ...]) -> Query:
+    def _query(self, statement: Statement, views: tuple[str, ...], names: Names) -> Query:
         references = find_references(statement.tree, statement.tokens)
-        _refuse_double_names(references)
         word = _free_word(statement.text)
-        edits: list[tuple[int, int, str]] = []
-        sources: dict[str, Any] = {}
-        found = [self._find(reference, views) for reference in references]
+        found = [self._find(reference, views, names) for reference in references]
+        plain = [
+            Named(reference, names.whole(place.name))
+            for reference, place in zip(references, found, strict=True)
+            if place is not None and place.name is not None and reference.alias is None
+        ]
+        aliases = Aliases(statement.tree, plain, word, names.home)
         conditions = self._conditions(statement, references, found)
-        for reference, source in zip(references, found, strict=True):
-            if source is None:
+        edits: list[Edit] = []
+        sources: dict[str, Any] = {}
+        for reference, place in zip(references, found, strict=True):
+            if place is None:
                 continue
-            name = f"{word}{len(sources)}_"
+            name, source = f"{word}{len(sources)}_", place.source
             sources[name] = self._plan(source, conditions.get(reference.start, [])) if is_table(source) else source
-            alias = "" if reference.alias is not None else f" AS {_quoted(reference.parts[-1], statement.dialect)}"
+            alias = "" if reference.alias is not None else f" AS {_quoted(aliases.alias(reference), statement.dialect)}"
             edits.append((reference.start, reference.end, name + alias))
-        edits += [(start, end, "") for start, end in qualified_columns(statement.tree, references)]
+        edits += aliases.edits()
         if self.target == "duckdb":
             edits += _number_parameters(statement)
         text = _edit(statement.text, edits)
         if statement.dialect != self.target:
-            text = _transpile(text, statement.dialect, self.target)
+            text = transpile(text, statement.dialect, self.target)
         return Query(text, sources)
 
     def _conditions(
-        self, statement: Statement, references: Sequence[Reference], found: Sequence[Any]
+        self, statement: Statement, references: Sequence[Reference], found: Sequence[Place | None]
     ) -> dict[int, list[str]]:
         """What is sure to hold for the rows of each table that can come out, as text, by where the table stands."""
         from quacklake.sql.pushdown import find_conditions
 
         schemas = {
-            reference.start: source.schema if is_table(source) else None
-            for reference, source in zip(references, found, strict=True)
-            if source is not None
+            reference.start: place.source.schema if is_table(place.source) else None
+            for reference, place in zip(references, found, strict=True)
+            if place is not None
         }
         texts: dict[int, list[str]] = {}
         for start, parts in find_conditions(statement.tree, schemas).items():
@@ -104,27 +121,35 @@ class Builder:
                 understood.append(f"({condition})")
         return table.scan(where=" AND ".join(understood) or None).plan(count=self.count)
 
-    def _find(self, reference: Reference, views: tuple[str, ...]) -> Any:
+    def _find(self, reference: Reference, views: tuple[str, ...], names: Names) -> Place | None:
         """What a name stands for: a table, the query of a view, the rows of a function; None for one of Spark's."""
         if reference.arguments is not None:
             function = find_function(reference.parts[0])
-            return None if function is None else function(self.session, [*map(self._value, reference.arguments)])
-        name = table_name(reference.parts)
+            values = [*map(self._value, reference.arguments)] if function is not None else []
+            return None if function is None else Place(function(self.session, names, values))
         at = self._moment(reference)
-        view = self.session._catalog.view(self.session._at if at is None else at, only=name)
-        stored = view.find_view(name)
-        if stored is not None and view.find_table(name) is None:
-            return self._view(stored, views, reference)
-        return self.session.table(str(replace(name, catalog=None)), at)
+        candidates = names.candidates(reference.parts)
+        for name in candidates:
+            lake = self.session._lake(name.catalog)
+            view = lake._catalog.view(lake._at if at is None else at, only=name)
+            stored = view.find_view(name)
+            if view.find_table(name) is None and stored is not None:
+                whole = replace(stored.name, catalog=name.catalog)
+                return Place(self._view(stored, whole, views, reference, names), whole)
+            if view.find_table(name) is not None:
+                return Place(lake.table(str(name), at), name)
+        return Place(self.session.table(str(candidates[-1]), at), candidates[-1])
 
-    def _view(self, view: ViewEntry, views: tuple[str, ...], reference: Reference) -> Query:
+    def _view(
+        self, view: ViewEntry, name: TableName, views: tuple[str, ...], reference: Reference, names: Names
+    ) -> Query:
         if reference.version is not None or reference.timestamp is not None:
-            raise UnsupportedError(f"the view {view.name} as of a moment", hint="say the moment inside of the view")
-        if str(view.name) in views or len(views) > _DEEPEST_VIEW:
-            raise InvalidInputError(f"the view {view.name} reads itself: {' -> '.join((*views, str(view.name)))}")
+            raise UnsupportedError(f"the view {name} as of a moment", hint="say the moment inside of the view")
+        if str(name) in views or len(views) > _DEEPEST_VIEW:
+            raise InvalidInputError(f"the view {name} reads itself: {' -> '.join((*views, str(name)))}")
         dialect: Dialect = "duckdb" if view.dialect.lower() == "duckdb" else "spark"
         statement = parse(view.sql, dialect)
-        query = self._query(statement, (*views, str(view.name)))
+        query = self._query(statement, (*views, str(name)), names.inside(name))
         return replace(query, columns=view.column_aliases)
 
     def _moment(self, reference: Reference) -> At:
@@ -161,15 +186,6 @@ def is_table(source: Any) -> TypeGuard[Table]:
     return isinstance(source, Table)
 
 
-def table_name(parts: Sequence[str]) -> TableName:
-    """The table that a name of one part or several stands for."""
-    if len(parts) > 3:
-        raise InvalidInputError(f"{'.'.join(parts)} has {len(parts)} parts", hint="write catalog.namespace.table")
-    if len(parts) == 3:
-        raise NotFoundError(f"there is no catalog {parts[0]!r}", hint="write namespace.table")
-    return TableName(parts[0], parts[1]) if len(parts) == 2 else TableName("main", parts[0])
-
-
 def as_bound(value: Any) -> int | datetime:
     """The end of a range of snapshots: an id, or a moment."""
     return value if isinstance(value, int) and not isinstance(value, bool) else _as_moment(value)
@@ -187,19 +203,6 @@ def _as_moment(value: Any) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _refuse_double_names(references: Sequence[Reference]) -> None:
-    """Two tables of one name, told apart by their namespaces only, would get one alias."""
-    plain: dict[str, tuple[str, ...]] = {}
-    for each in references:
-        if each.alias is not None or each.arguments is not None:
-            continue
-        known = plain.setdefault(fold(each.parts[-1]), tuple(map(fold, each.parts)))
-        if known != tuple(map(fold, each.parts)):
-            raise InvalidInputError(
-                f"{'.'.join(known)} and {'.'.join(each.parts)} have one name", hint="give each of them an alias"
-            )
-
-
 def _free_word(text: str) -> str:
     word = _WORD
     while word in fold(text):
@@ -212,45 +215,13 @@ def _quoted(name: str, dialect: Dialect) -> str:
     return mark + name.replace(mark, mark * 2) + mark
 
 
-def _edit(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+def _edit(text: str, edits: Iterable[Edit]) -> str:
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
 
 
-def _number_parameters(statement: Statement) -> list[tuple[int, int, str]]:
+def _number_parameters(statement: Statement) -> list[Edit]:
     """Give names to parameters that have none: what is put before the statement has parameters of its own."""
     marks = [token for token in statement.tokens if token.token_type.name == "PLACEHOLDER"]
     return [(token.start, token.end + 1, f":n{number}") for number, token in enumerate(marks)]
-
-
-def _name_functions(tree: exp.Expr) -> None:
-    """Give the columns of functions the names that they have in Spark."""
-    from sqlglot import exp
-
-    for table in tree.find_all(exp.Table):
-        if not isinstance(table.this, exp.Func):
-            continue
-        if fold(table.this.name) != "range":
-            raise UnsupportedError(
-                f"{table.this.sql('spark')} in FROM", hint="only Spark has it; connect with engine='spark'"
-            )
-        if not table.alias_column_names:
-            alias = exp.TableAlias(this=exp.to_identifier(table.alias or "range"), columns=[exp.to_identifier("id")])
-            table.set("alias", alias)
-
-
-def _transpile(text: str, read: Dialect, write: Dialect) -> str:
-    import sqlglot
-    from sqlglot import errors, exp
-
-    tree = sqlglot.parse_one(text, read=ansi_spark() if read == "spark" else read)
-    for parameter in tree.find_all(exp.Placeholder):
-        parameter.set("this", f"u_{parameter.name}")
-    if write == "duckdb":
-        _name_functions(tree)
-    try:
-        return tree.sql(dialect=write, unsupported_level=errors.ErrorLevel.RAISE)
-    except errors.UnsupportedError as error:
-        first = str(error).splitlines()[0]
-        raise UnsupportedError(f"the query cannot be said in the SQL of {write}: {first}") from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quacklake.errors import UnsupportedError
 from quacklake.names import TableName, fold
-from quacklake.sql.select import table_name
+from quacklake.sql.names import Names
 from quacklake.sql.words import Words
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def describe(session: Session | Transaction, words: Words) -> FewRows:
     if not words.accept("DESCRIBE"):
         words.expect("DESC")
     words.accept("TABLE")
-    name = table_name(words.name())
+    name = Names.of(session).table(words.name())
     words.end()
     table = session.table(str(name))
     keys = {fold(key) for key in table.partition_by}

@@ -51,7 +51,8 @@ class SparkEngine:
             check_session(spark)
         self._given = spark
         self.stores = Stores(secrets)
-        self._places = tuple(places)
+        # Not copied: lakes may be attached before a session is started.
+        self._places = places
 
     @property
     def spark(self) -> SparkSession:
