@@ -213,10 +213,85 @@ UPDATE t SET name = 'a', name = 'b'
 ----
 ! InvalidInputError: set twice
 
--- A subquery in a condition.
-DELETE FROM t WHERE id IN (SELECT 1)
+-- Queries in conditions and values.
+CREATE TABLE few (id BIGINT, k INT, n STRING);
+INSERT INTO few VALUES (1, 1, 'a'), (2, 2, 'b'), (3, NULL, 'c'), (3, NULL, 'c'), (NULL, 5, NULL);
+CREATE TABLE other (id BIGINT, w STRING);
+INSERT INTO other VALUES (1, 'x'), (1, 'y'), (4, 'z');
+DELETE FROM few WHERE id IN (SELECT id FROM other WHERE w = 'x');
+UPDATE few AS q SET n = (SELECT max(w) FROM other WHERE other.id > q.id), k = k + 1 WHERE EXISTS (SELECT 1 FROM other WHERE other.id > q.id);
+SELECT id, k, n FROM few
 ----
-! InvalidInputError: subquer
+[2, 3, "z"]
+[3, null, "z"]
+[3, null, "z"]
+[null, 5, null]
+
+-- Queries that ask nothing of the table.
+UPDATE main.few SET k = 9 WHERE main.few.k IS NULL AND (SELECT count(*) FROM other) = 3;
+DELETE FROM few WHERE few.id NOT IN (SELECT id FROM other) AND k = (SELECT 9);
+DELETE FROM few WHERE NOT EXISTS (SELECT 1 FROM other);
+SELECT id, k FROM few
+----
+[2, 3]
+[null, 5]
+
+-- A WITH before an INSERT, and a table as the source.
+WITH c AS (SELECT id, 'c' AS w FROM few WHERE id > 1) INSERT INTO other SELECT * FROM c;
+INSERT INTO other (w) TABLE shelf
+----
+! NotFoundError: there is no table main.shelf
+
+-- What came of it.
+SELECT id, w FROM other WHERE w IN ('c', 'x')
+----
+[1, "x"]
+[2, "c"]
+
+-- Another namespace in use.
+CREATE SCHEMA used;
+USE used;
+CREATE TABLE few AS SELECT id + 100 AS id FROM main.few WHERE id = 2;
+CREATE VIEW seen AS SELECT id FROM few;
+USE main;
+SELECT a.id, b.id FROM used.few a JOIN used.seen b ON a.id = b.id
+----
+[102, 102]
+
+-- What is in use is what is shown.
+USE used;
+SHOW TABLES
+-- duckdb cannot: it shows in another way
+----
+["used", "few"]
+
+-- Back again.
+USE lake.main;
+SELECT count(*) FROM few
+----
+[2]
+
+-- A setting.
+SET target_file_size = '12MB';
+SELECT 1 AS a
+----
+[1]
+
+-- A name that would move a table.
+ALTER TABLE few RENAME TO used.many
+----
+! UnsupportedError: a rename stays in the namespace
+
+-- A place for a column.
+ALTER TABLE few ADD COLUMN z INT FIRST
+----
+! UnsupportedError: 'FIRST' and what follows
+
+-- A view of what only this session has.
+CREATE VIEW w AS SELECT :x AS a
+-- params: {"x": 1}
+----
+! InvalidInputError: has parameters
 
 -- A partition that is named.
 INSERT INTO t PARTITION (id = 1) VALUES ('a')

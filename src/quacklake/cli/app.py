@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quacklake.cli import listings, maintaining, scans
+from quacklake.cli import listings, maintaining, scans, statements, writes
 from quacklake.cli.edge import Edge
 from quacklake.cli.options import AtOption, EngineChoice, EngineOption, JsonOption, LakeOption, Settings
 
@@ -40,9 +40,9 @@ def set_up(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Look into a DuckLake lake: its tables, snapshots, files and rows.
+    """Look into a DuckLake lake: its tables, snapshots, files and rows; change it with SQL.
 
-    Data goes to stdout, words go to stderr. Nothing but `maintain` changes the lake.
+    Data goes to stdout, words go to stderr. Nothing but `sql`, `append` and `maintain` changes the lake.
 
     Example: `quacklake --lake sqlite:///lake.db scan events --where "country = 'DE'" --limit 5`
     """
@@ -57,6 +57,9 @@ for command in (
     scans.scan,
     scans.files,
     scans.explain,
+    scans.changes,
+    statements.sql,
+    writes.append,
 ):
     app.command()(command)
 app.add_typer(maintaining.app, name="maintain")

@@ -57,7 +57,7 @@ LakeOption = Annotated[
 ]
 EngineOption = Annotated[
     EngineChoice,
-    typer.Option("--engine", envvar="QUACKLAKE_ENGINE", help="What runs counts; rows always stream through local."),
+    typer.Option("--engine", envvar="QUACKLAKE_ENGINE", help="What runs counts and SQL; scans stream through local."),
 ]
 AtOption = Annotated[
     When | None,

@@ -1,9 +1,9 @@
-"""Commands that read a table: `scan`, `files` and `explain`."""
+"""Commands that read a table: `scan`, `changes`, `files` and `explain`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import chain, islice
@@ -17,7 +17,9 @@ from quacklake.cli.options import (
     ScanAtOption,
     Settings,
     TableArgument,
+    When,
     WhereOption,
+    parse_when,
     settings_of,
     split_columns,
 )
@@ -70,7 +72,7 @@ def scan(
     Example: `quacklake --lake sqlite:///lake.db scan events --columns id,amount --where "amount > 10" --format csv`
     """
     settings = settings_of(ctx)
-    chosen = _choose(settings, format_, json)
+    chosen = choose_format(settings, format_, json)
     screen = limit is None and not count and chosen is Format.table and sys.stdout.isatty()
     with working(f"Reading {table}") as progress, settings.open() as session:
         # Asked for at its snapshot, a table is found though it was renamed or dropped since.
@@ -82,9 +84,43 @@ def scan(
             progress.stop()
             _print_count(found, chosen)
             return
-        written = _write(wanted, chosen, progress, SCREEN_ROWS if screen else None)
-        if screen and written > SCREEN_ROWS:
-            say(f"The first {SCREEN_ROWS} rows. For more: --limit N, or send the output to a file.")
+        _show(wanted, chosen, progress, screen=screen)
+
+
+def changes(
+    ctx: typer.Context,
+    table: TableArgument,
+    start: Annotated[When, typer.Option("--from", parser=parse_when, metavar="SNAPSHOT|TIME", help="The first.")],
+    end: Annotated[
+        When | None, typer.Option("--to", parser=parse_when, metavar="SNAPSHOT|TIME", help="The last [default: now].")
+    ] = None,
+    columns: ColumnsOption = None,
+    where: WhereOption = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=0, help="At most so many rows.")] = None,
+    format_: Annotated[Format | None, typer.Option("--format", help="How rows are written [default: table].")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Print what happened to the rows of a table, from one snapshot to another, both included.
+
+    Example: `quacklake --lake sqlite:///lake.db changes events --from 3 --to 5`
+    """
+    settings = settings_of(ctx)
+    chosen = choose_format(settings, format_, json)
+    screen = limit is None and chosen is Format.table and sys.stdout.isatty()
+    with working(f"Reading {table}") as progress, settings.open() as session:
+        last = None if end is None else end.at
+        wanted = session.table(table).changes(
+            start.at, last, columns=split_columns(columns), where=where, limit=SCREEN_ROWS + 1 if screen else limit
+        )
+        _show(wanted, chosen, progress, screen=screen)
+
+
+def _show(wanted: Scan, chosen: Format, progress: Progress, *, screen: bool) -> None:
+    written = write_rows(
+        wanted.to_batches(), lambda: wanted.plan().output_names, chosen, progress, SCREEN_ROWS if screen else None
+    )
+    if screen and written > SCREEN_ROWS:
+        say(f"The first {SCREEN_ROWS} rows. For more: --limit N, or send the output to a file.")
 
 
 def files(
@@ -146,7 +182,8 @@ def _describe_file(file: ScanFile) -> dict[str, Any]:
     }
 
 
-def _choose(settings: Settings, format_: Format | None, json: bool) -> Format:
+def choose_format(settings: Settings, format_: Format | None, json: bool) -> Format:
+    """How rows are written, by what was said before and after the command."""
     if format_ is None:
         return Format.json if json or settings.json else Format.table
     if json and format_ is not Format.json:
@@ -161,14 +198,24 @@ def _print_count(found: int, chosen: Format) -> None:
         typer.echo(found)
 
 
-def _write(wanted: Scan, chosen: Format, progress: Progress, most: int | None) -> int:
-    """Write the rows, at most so many of them; return how many there were."""
+def write_rows(
+    given: Iterable[Any], no_rows: Callable[[], Sequence[str]], chosen: Format, progress: Progress, most: int | None
+) -> int:
+    """Write the rows of Arrow batches, at most so many of them; return how many there were.
+
+    Args:
+        given: The batches.
+        no_rows: The names of the columns, asked for when there is no batch to say them.
+        chosen: How.
+        progress: What tells how far it is.
+        most: How many; all without it.
+    """
     from quacklake.cli.values import rows_of
 
-    batches = iter(wanted.to_batches())
+    batches = iter(given)
     first = next(batches, None)
     # A stream without a single batch has no names; asking the plan for them each time would plan twice.
-    names = list(wanted.plan().output_names if first is None else first.schema.names)
+    names = _apart(list(no_rows() if first is None else first.schema.names))
     rows = (row for batch in chain(() if first is None else (first,), batches) for row in rows_of(batch))
     written = 0
     while page := list(islice(rows, PAGE_ROWS)):
@@ -182,6 +229,13 @@ def _write(wanted: Scan, chosen: Format, progress: Progress, most: int | None) -
         _write_page(names, [], chosen, first=True)
     sys.stdout.flush()
     return written
+
+
+def _apart(names: list[str]) -> list[str]:
+    """The names, each once: a query may give two columns one name, and an object of JSON has room for one."""
+    return [
+        f"{name}_{names[:place].count(name)}" if name in names[:place] else name for place, name in enumerate(names)
+    ]
 
 
 def _write_page(names: list[str], page: list[tuple[Any, ...]], chosen: Format, *, first: bool) -> None:

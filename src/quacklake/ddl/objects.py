@@ -15,6 +15,7 @@ from quacklake.errors import AlreadyExistsError, InvalidInputError, NotFoundErro
 from quacklake.names import DEFAULT_NAMESPACE, TableName, fold, split
 
 if TYPE_CHECKING:
+    from quacklake.sql.names import Names
     from quacklake.transaction import Transaction
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
@@ -133,13 +134,23 @@ def rename_table(tx: Transaction, entry: TableEntry, name: str) -> TableEntry:
 
 
 def create_view(
-    tx: Transaction, name: str, sql: str, *, columns: Sequence[str], comment: str | None, or_replace: bool
+    tx: Transaction,
+    name: str,
+    sql: str,
+    *,
+    columns: Sequence[str],
+    comment: str | None,
+    or_replace: bool,
+    names: Names | None = None,
 ) -> None:
     """Make a view of a query in Spark's dialect; it is kept in DuckDB's, so that both can use it."""
-    parsed = object_name(name)
+    from quacklake.sql.names import Names
+    from quacklake.sql.views import stored_query
+
+    parsed = replace(object_name(name), catalog=tx._label)
     view = tx._catalog.lookup(parsed)
     namespace = view.namespace(parsed.namespace)
-    query = _read_query(sql)
+    query = stored_query(sql, names or Names(tx, tx._label), parsed)
     for alias in columns:
         check_name(alias, "column")
     existing = view.find_view(parsed)
@@ -239,16 +250,3 @@ def _renamed(tx: Transaction, before: TableName, text: str) -> TableName:
 def _folder(name: str, uuid: str) -> str:
     """The folder of a new namespace or table: its name, where that makes a good one."""
     return f"{name if _PLAIN.fullmatch(name) else uuid}/"
-
-
-def _read_query(sql: str) -> str:
-    import sqlglot
-    from sqlglot import exp
-
-    try:
-        statements = sqlglot.parse(sql, dialect="spark")
-    except sqlglot.errors.SqlglotError as error:
-        raise InvalidInputError(f"the query of the view cannot be parsed: {sql!r}") from error
-    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        raise InvalidInputError(f"a view is one query, and {sql!r} is not")
-    return statements[0].sql(dialect="duckdb")

@@ -34,7 +34,7 @@ def parse_syntax(text: str) -> exp.Expression:
 
     dialect = _dialect()
     try:
-        tokens = _join_quotes(text, dialect.tokenize(text))
+        tokens = join_quotes(text, dialect.tokenize(text))
         _refuse_statements(text, tokens)
         _refuse_ambiguity(text, tokens)
         found = dialect.parser().parse_into(exp.Condition, tokens, text)
@@ -67,7 +67,7 @@ def _dialect() -> Any:
     return type("Predicates", (Spark,), {"Parser": type("Parser", (parser,), settings)})()
 
 
-def _join_quotes(text: str, tokens: Sequence[Token]) -> list[Token]:
+def join_quotes(text: str, tokens: Sequence[Token]) -> list[Token]:
     """One text where a quote was doubled (`'it''s'`), as Spark 4 reads it; the tokenizer sees two side by side."""
     out: list[Token] = []
     for token in tokens:

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 
 from quacklake.errors import InvalidInputError
 from quacklake.names import fold
+from quacklake.sql.expressions import Edit
 from quacklake.sql.references import Reference
 
 if TYPE_CHECKING:
     from sqlglot import exp
-
-Edit = tuple[int, int, str]
-"""From where to where in the text, and what is to stand there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,8 @@ class Aliases:
             return
         for column in self.tree.find_all(exp.Column):
             parts = [fold(part.name) for part in column.parts[:-1]]
-            if not parts or any("start" not in part.meta for part in column.parts[:-1]):
+            placed = all("start" in part.meta for part in column.parts[:-1])
+            if not parts or not placed or column.find_ancestor(exp.Hint) is not None:
                 continue
             found = self._owner(column, parts)
             if found is not None:

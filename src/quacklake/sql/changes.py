@@ -15,7 +15,8 @@ from quacklake.plan.query import Arguments, Query
 from quacklake.sql.expressions import Rewriter
 from quacklake.sql.names import Names
 from quacklake.sql.select import Builder
-from quacklake.sql.text import parse
+from quacklake.sql.subqueries import as_merge, has_query
+from quacklake.sql.text import parse, query_text
 from quacklake.sql.words import Words
 
 if TYPE_CHECKING:
@@ -38,13 +39,20 @@ class Changes:
     session: Session | Transaction
     arguments: Arguments
 
-    def insert(self, words: Words) -> Commit:
-        """INSERT INTO, INSERT OVERWRITE, INSERT INTO … REPLACE WHERE."""
+    def insert(self, words: Words, before: str = "") -> Commit:
+        """INSERT INTO, INSERT OVERWRITE, INSERT INTO … REPLACE WHERE.
+
+        Args:
+            words: The statement.
+            before: A WITH that stood before it.
+        """
         words.expect("INSERT")
         overwrites = words.accept("OVERWRITE")
         if not overwrites:
             words.expect("INTO")
         words.accept("TABLE")
+        if overwrites and (words.sees("DIRECTORY") or words.sees("LOCAL", "DIRECTORY")):
+            raise UnsupportedError("INSERT OVERWRITE DIRECTORY", hint="write to a table, or use a DataFrame")
         table = self._table(words.name())
         if words.sees("PARTITION"):
             raise UnsupportedError(
@@ -60,7 +68,9 @@ class Changes:
         if not any(words.sees(word) for word in _QUERY):
             raise words.refusal("a query or VALUES")
         wanted = None if by_name else (names or [column.name for column in table.schema])
-        text = words.rest()
+        if before and words.sees("WITH"):
+            raise UnsupportedError("WITH … INSERT … WITH is not handled", hint="write one WITH")
+        text = f"{before} {words.rest()}"
         if not overwrites and where is None and not self._query(text).sources:
             # Rows that depend on nothing go in whatever others do meanwhile.
             return table.append(self.frame(text, wanted, table.name))
@@ -76,19 +86,22 @@ class Changes:
         name = words.name()
         table, alias = self._table(name), _alias(words, "SET")
         words.expect("SET")
-        own = self._own(table, alias, name)
         values: dict[str, str] = {}
         while True:
             target = _target(words.until("="), {fold(each) for each in (alias or name[-1],)})
             words.expect("=")
             if target in values:
                 raise InvalidInputError(f"column {target!r} is set twice")
-            values[target] = own.rewrite(words.until(",", "WHERE"))
+            values[target] = words.until(",", "WHERE")
             if not words.accept(","):
                 break
-        where = own.rewrite(words.rest()) if words.accept("WHERE") else None
+        where = words.rest() if words.accept("WHERE") else None
         words.end()
-        return table.update(values, where)
+        if has_query([*values.values(), *([where] if where else [])]):
+            return self._merge_own(table, _written(name, alias), where, values)
+        own = self._own(table, alias, name)
+        changed = {target: own.rewrite(text) for target, text in values.items()}
+        return table.update(changed, None if where is None else own.rewrite(where))
 
     def delete(self, words: Words) -> Commit:
         """DELETE FROM; without WHERE, every row goes."""
@@ -98,7 +111,18 @@ class Changes:
         if not words.accept("WHERE"):
             words.end()
             return table.truncate()
-        return table.delete(self._own(table, alias, name).rewrite(words.rest()))
+        where = words.rest()
+        if has_query([where]):
+            return self._merge_own(table, _written(name, alias), where, {})
+        return table.delete(self._own(table, alias, name).rewrite(where))
+
+    def _merge_own(self, table: Table, written: str, where: str | None, values: dict[str, str]) -> Commit:
+        """Change the rows that a query finds: those of a DELETE when there is nothing to set."""
+        found = as_merge(written, table.schema, where, values)
+        clause = when_matched(update=found.values) if values else when_matched(delete=True)
+        with self.together() as (changes, tx):
+            done = tx.table(table.name).merge(changes.frame(found.source), found.on, [clause])
+        return done if tx is self.session else tx.done
 
     def truncate(self, words: Words) -> Commit:
         """TRUNCATE TABLE."""
@@ -150,7 +174,7 @@ class Changes:
             text, called = f"({words.brackets()})", None
         else:
             name = words.name()
-            text, called = ".".join(f"`{part.replace('`', '``')}`" for part in name), name[-1]
+            text, called = _written(name, None), name[-1]
         alias = _alias(words, "ON")
         return (f"{text} AS `{alias.replace('`', '``')}`", alias) if alias else (text, called)
 
@@ -211,7 +235,7 @@ class Changes:
 
     def _query(self, text: str) -> Query:
         dialect = self.session._engine().dialect
-        return Builder(self.session, dialect, self.arguments).build(parse(text))
+        return Builder(self.session, dialect, self.arguments).build(parse(query_text(Words.of(text), text)))
 
     def _table(self, name: Sequence[str]) -> Table:
         return self.session.table(str(Names.of(self.session).table(name)))
@@ -221,6 +245,12 @@ class Changes:
         return Rewriter(self.arguments, {tuple(map(fold, each)): None for each in called})
 
 
+def _written(name: Sequence[str], alias: str | None) -> str:
+    """A table as it stands in a query."""
+    text = ".".join(f"`{part.replace('`', '``')}`" for part in name)
+    return text if alias is None else f"{text} AS `{alias.replace('`', '``')}`"
+
+
 def _called(name: Sequence[str]) -> list[tuple[str, ...]]:
     """Every way to call a table of that name."""
     return [tuple(name[start:]) for start in range(len(name))]
@@ -228,8 +258,8 @@ def _called(name: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _alias(words: Words, *before: str) -> str | None:
     if words.accept("AS"):
-        return words.name()[0]
-    return None if words.is_over or any(words.sees(word) for word in before) else words.name()[0]
+        return words.one_part()
+    return None if words.is_over or any(words.sees(word) for word in before) else words.one_part()
 
 
 def _column_name(text: str) -> str:

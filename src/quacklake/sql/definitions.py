@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quacklake.commit.outcome import Commit
+from quacklake.ddl.objects import create_view
 from quacklake.errors import AlreadyExistsError, InvalidInputError, UnsupportedError
 from quacklake.names import TableName, quote, split
 from quacklake.sql.changes import Changes
@@ -55,8 +56,11 @@ class Definitions:
         columns = [_plain(each) for each in words.listed()] if words.sees("(") else []
         comment = words.string() if words.accept("COMMENT") else None
         words.expect("AS")
+        text, names = words.rest(), Names.of(self.session)
         try:
-            return self.session.create_view(name, words.rest(), replaces, columns, comment)
+            with self.session._writing_to(name) as tx:
+                create_view(tx, name, text, columns=columns, comment=comment, or_replace=replaces, names=names)
+            return tx.done
         except AlreadyExistsError:
             if lenient:
                 return Commit(None)
@@ -93,7 +97,7 @@ class Definitions:
         said: dict[str, Any] = {}
         while not words.is_over and not words.sees("AS"):
             if words.accept("USING"):
-                kind = _one_part(words.name())
+                kind = words.one_part()
                 if kind.upper() not in _FORMATS:
                     raise UnsupportedError(f"CREATE TABLE … USING {kind}", hint="tables of the lake are Parquet")
             elif words.accept("PARTITIONED", "BY"):
@@ -147,10 +151,11 @@ class Definitions:
         if words.accept("VIEW"):
             name = self._name(words.name())
             words.expect("RENAME", "TO")
-            new = words.name()[-1]
+            new = _dotted(words.name())
             words.end()
             return self.session.rename_view(name, new)
-        words.expect("TABLE")
+        if not words.accept("TABLE"):
+            raise UnsupportedError(f"{words.start} is not handled", hint="ALTER TABLE or VIEW")
         table = self._table(words.name())
         act = next((run for start, run in self._actions().items() if words.accept(*start)), None)
         if act is None:
@@ -162,7 +167,7 @@ class Definitions:
 
     def _actions(self) -> dict[tuple[str, ...], Any]:
         return {
-            ("RENAME", "TO"): lambda table, words: table.rename(words.name()[-1]),
+            ("RENAME", "TO"): lambda table, words: table.rename(_dotted(words.name())),
             ("RENAME", "COLUMN"): _rename_column,
             ("ADD", "COLUMNS"): _add_columns,
             ("ADD", "COLUMN"): _add_columns,
@@ -190,7 +195,7 @@ class Definitions:
 def _rename_column(table: Table, words: Words) -> Commit:
     old = _dotted(words.name())
     words.expect("TO")
-    return table.rename_column(old, words.name()[-1])
+    return table.rename_column(old, words.one_part())
 
 
 def _add_columns(table: Table, words: Words) -> Commit:
@@ -204,9 +209,7 @@ def _add_columns(table: Table, words: Words) -> Commit:
 
 
 def _add_column(table: Table, text: str, lenient: bool) -> None:
-    from quacklake.sql.text import tokenize
-
-    words = Words(text, tokenize(text))
+    words = Words.of(text)
     name = _dotted(words.name())
     type_ = words.until("DEFAULT", "COMMENT", "NOT", "FIRST", "AFTER")
     default = words.until("COMMENT", "NOT", "FIRST", "AFTER") if words.accept("DEFAULT") else None
@@ -251,10 +254,11 @@ def _literal(text: str | None) -> Any:
     """The value that a literal stands for."""
     if text is None:
         return None
-    import sqlglot
     from sqlglot import exp
 
-    node = sqlglot.parse_one(text, read="spark")
+    from quacklake.sql.text import parse_expression
+
+    node, _ = parse_expression(text)
     sign = 1
     if isinstance(node, exp.Neg):
         node, sign = node.this, -1
@@ -276,12 +280,6 @@ def _literal(text: str | None) -> Any:
 
 def _has_table(lake: Transaction, name: TableName) -> bool:
     return lake._catalog.view(only=name).find_table(name) is not None
-
-
-def _one_part(name: Sequence[str]) -> str:
-    if len(name) != 1:
-        raise InvalidInputError(f"{'.'.join(name)} has {len(name)} parts", hint="a namespace has a name of one part")
-    return name[0]
 
 
 def _dotted(name: Sequence[str]) -> str:

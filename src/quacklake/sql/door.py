@@ -36,10 +36,27 @@ class SqlDoor:
 
         if not isinstance(text, str):
             raise InvalidInputError(f"{text!r} is not a text", hint="give a statement in SQL")
-        arguments = _check_arguments(params)
+        text, arguments = _name_parameters(text, _check_arguments(params))
         words = Words(text, tokenize(text))
         session = cast("Session | Transaction", self)
         return run(session._sql_target(), words, text, arguments)
+
+
+def _name_parameters(text: str, arguments: Arguments) -> tuple[str, Arguments]:
+    """Give parameters that have none a name, so that each part of the statement knows its own."""
+    from quacklake.sql.expressions import edit
+    from quacklake.sql.text import tokenize
+
+    marks = [token for token in tokenize(text) if token.token_type.name == "PLACEHOLDER"]
+    if isinstance(arguments, Mapping):
+        if marks:
+            raise InvalidInputError("the statement has ? and its values have names", hint="write :name, or give a list")
+        return text, arguments
+    if len(marks) != len(arguments):
+        raise InvalidInputError(f"the statement has {len(marks)} ? and there are {len(arguments)} values")
+    names = [f"quacklake_{number}" for number in range(1, len(marks) + 1)]
+    edits = [(token.start, token.end + 1, f":{name}") for token, name in zip(marks, names, strict=True)]
+    return edit(text, edits), dict(zip(names, arguments, strict=True))
 
 
 def _check_arguments(params: Mapping[str, Any] | Sequence[Any] | None) -> Arguments:

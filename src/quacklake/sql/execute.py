@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,26 @@ from quacklake.sql.changes import Changes
 from quacklake.sql.definitions import Definitions
 from quacklake.sql.result import NoRows, Result
 from quacklake.sql.select import Builder
-from quacklake.sql.shows import describe, show
-from quacklake.sql.text import parse
+from quacklake.sql.sessions import is_secret, run_attach, run_detach, run_secret, run_set, run_use
+from quacklake.sql.shows import FewRows, describe, show
+from quacklake.sql.text import parse, query_text
 from quacklake.sql.words import Words
 
 if TYPE_CHECKING:
     from quacklake.session import Session
     from quacklake.transaction import Transaction
 
-_CHANGES = ("insert", "update", "delete", "merge", "truncate")
-_DEFINITIONS = ("create", "drop", "alter", "comment")
+_CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE")
+_DEFINITIONS = ("CREATE", "DROP", "ALTER", "COMMENT")
 _SHOWS = {"SHOW": show, "DESCRIBE": describe, "DESC": describe}
+_QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
+_CONTROL = ("BEGIN", "START", "COMMIT", "ROLLBACK")
+_REFUSED = frozenset(
+    """ADD ANALYZE CACHE CALL CHECKPOINT CLEAR COPY DEALLOCATE DECLARE DFS EXECUTE EXPORT FETCH GRANT IMPORT
+    INSTALL LIST LOAD LOCK MSCK OPEN OPTIMIZE PRAGMA PREPARE REFRESH REINDEX REPAIR RESET RESTORE REVOKE
+    SAVEPOINT UNCACHE UNLOCK VACUUM""".split()
+)
+"""Words that statements of Spark, DuckDB and others begin with, which are not handled here."""
 
 
 def run(session: Session | Transaction, words: Words, text: str, arguments: Arguments) -> Result:
@@ -36,18 +46,42 @@ def run(session: Session | Transaction, words: Words, text: str, arguments: Argu
     """
     if words.has_second:
         raise InvalidInputError("the text holds several statements", hint="give one statement at a time")
-    changes = Changes(session, arguments)
-    for runner, names in ((changes, _CHANGES), (Definitions(session, changes), _DEFINITIONS)):
-        act = next((name for name in names if words.sees(name)), None)
-        if act is not None:
-            return Result(NoRows(), getattr(runner, act)(words))
-    tell = next((each for word, each in _SHOWS.items() if words.sees(word)), None)
-    if tell is not None:
-        return Result(tell(session, words))
-    control = next((name for name in ("begin", "start", "commit", "rollback") if words.sees(name)), None)
-    if control is not None:
+    first = words.first
+    if is_secret(words):
+        run_secret(session, words, arguments)
+        return Result(NoRows())
+    if first in _CHANGES:
+        return Result(NoRows(), getattr(Changes(session, arguments), first.lower())(words))
+    if first in _DEFINITIONS:
+        definitions = Definitions(session, Changes(session, arguments))
+        return Result(NoRows(), getattr(definitions, first.lower())(words))
+    if first in _SHOWS:
+        return Result(_SHOWS[first](session, words))
+    if first in _CONTROL:
         return Result(NoRows(), _control(session, words))
-    return _select(session, text, arguments)
+    if first == "EXPLAIN":
+        return Result(_explain(session, words, arguments))
+    acts: dict[str, Callable[[], FewRows | None]] = {
+        "ATTACH": lambda: run_attach(session, words, arguments),
+        "DETACH": lambda: run_detach(session, words),
+        "USE": lambda: run_use(session, words),
+        "SET": lambda: run_set(session, words, arguments),
+    }
+    if first in acts:
+        return Result(acts[first]() or NoRows())
+    if first in _REFUSED:
+        raise UnsupportedError(f"{words.start} is not handled", hint="see docs/sql.md")
+    if first == "WITH" and (change := words.has(*_CHANGES)) is not None:
+        return _with_change(session, words, change, arguments)
+    return _select(session, query_text(words, text), arguments)
+
+
+def _with_change(session: Session | Transaction, words: Words, change: str, arguments: Arguments) -> Result:
+    """WITH … INSERT INTO …, whose queries belong to the query of the INSERT."""
+    if change != "INSERT":
+        raise UnsupportedError(f"WITH … {change} is not handled", hint="put the query into a subquery")
+    before = words.until("INSERT")
+    return Result(NoRows(), Changes(session, arguments).insert(words, before))
 
 
 def _select(session: Session | Transaction, text: str, arguments: Arguments) -> Result:
@@ -61,6 +95,16 @@ def _select(session: Session | Transaction, text: str, arguments: Arguments) -> 
     builder = Builder(session, engine.dialect, arguments)
     query = builder.build(statement)
     return Result(engine.query(query), plans=lambda: replace(builder, count=True).build(statement).plans())
+
+
+def _explain(session: Session | Transaction, words: Words, arguments: Arguments) -> FewRows:
+    """EXPLAIN of a query: which files are read of each table, and why the others are not."""
+    words.expect("EXPLAIN")
+    if not any(words.sees(word) for word in _QUERIES):
+        raise UnsupportedError(f"{words.start} is not handled", hint="EXPLAIN a query")
+    rest = words.rest()
+    found = _select(session, query_text(Words.of(rest), rest), arguments).explain()
+    return FewRows(session, ("plan",), [(line,) for line in found.splitlines()])
 
 
 def _control(session: Session | Transaction, words: Words) -> Commit:

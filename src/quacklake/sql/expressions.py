@@ -1,18 +1,27 @@
-"""Expressions inside of statements that change something, made ready for the verbs that take them."""
+"""Expressions inside of statements that change something, made ready for the verbs that take them.
+
+What was written stays as it is, but for names of tables and parameters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from quacklake.errors import InvalidInputError
+from quacklake.errors import UnsupportedError
 from quacklake.names import fold
 from quacklake.plan.query import Arguments
-from quacklake.sql.text import first_line
+from quacklake.sql.literals import bound
+from quacklake.sql.text import parse_expression
 
 if TYPE_CHECKING:
     from sqlglot import exp
+    from sqlglot.tokenizer_core import Token
+
+Edit = tuple[int, int, str]
+"""From where to where in a text, and what is to stand there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +29,7 @@ class Rewriter:
     """Puts values in the place of parameters, and other words in the place of tables' names.
 
     Args:
-        arguments: Values for `:name`; `?` has no place of its own in a part of a statement.
+        arguments: Values for `:name`.
         tables: What a column may be called by -> what the verb calls the table; None for nothing.
     """
 
@@ -33,61 +42,49 @@ class Rewriter:
         Raises:
             InvalidInputError: When it cannot be read, or a parameter has no value.
         """
-        import sqlglot
-        from sqlglot import exp
-        from sqlglot.errors import SqlglotError
-
-        try:
-            tree = sqlglot.parse_one(text, read="spark")
-        except SqlglotError as error:
-            raise InvalidInputError(f"{text!r} cannot be read: {first_line(error)}") from error
-        changed = False
-        for node in list(tree.walk()):
-            if isinstance(node, exp.Placeholder):
-                tree = _replaced(tree, node, self._value(node))
-                changed = True
-            elif isinstance(node, exp.Column) and self._call(node):
-                changed = True
-        return tree.sql("spark") if changed else text
-
-    def _value(self, node: exp.Placeholder) -> exp.Expr:
         from sqlglot import exp
 
-        if not node.name:
-            raise InvalidInputError("? has no place in this statement", hint="give parameters names: :name")
-        if not isinstance(self.arguments, Mapping) or node.name not in self.arguments:
-            raise InvalidInputError(f"there is no value for the parameter :{node.name}")
-        return exp.convert(self.arguments[node.name])
+        tree, tokens = parse_expression(text)
+        edits = [*self._parameters(tree, tokens)]
+        for column in tree.find_all(exp.Column):
+            edits += self._called(column)
+        return edit(text, edits)
 
-    def _call(self, column: exp.Column) -> bool:
+    def _parameters(self, tree: exp.Expr, tokens: Sequence[Token]) -> Iterator[Edit]:
+        from sqlglot import exp
+
+        places = parameters(tokens)
+        if len(places) != sum(1 for _ in tree.find_all(exp.Placeholder)):
+            raise UnsupportedError("a colon in this statement is not understood", hint="write parameters as :name")
+        for name, start, end in places:
+            yield start, end, bound(self.arguments, name)
+
+    def _called(self, column: exp.Column) -> Iterator[Edit]:
         """Give a column that is called by its table the name that the verb knows."""
-        from sqlglot import exp
-
         parts = column.parts
         for length in range(len(parts) - 1, 0, -1):
             name = tuple(fold(part.name) for part in parts[:length])
             if self.tables is not None and name in self.tables:
                 word = self.tables[name]
-                left = [exp.to_identifier(word), *parts[length:]] if word is not None else list(parts[length:])
-                _set_parts(column, [part.copy() for part in left if part is not None])
-                return True
-        return False
+                yield parts[0].meta["start"], parts[length].meta["start"], "" if word is None else f"{word}."
+                return
 
 
-def _set_parts(column: exp.Column, parts: list[Any]) -> None:
-    """Give a column another name, whose first part may be a struct that the rest is in."""
-    from sqlglot import exp
+def parameters(tokens: Sequence[Token]) -> list[tuple[str, int, int]]:
+    """The parameters among some words: their names, and where they stand."""
+    found = []
+    for index, (mark, name) in enumerate(pairwise(tokens)):
+        if mark.token_type.name != "COLON" or name.start != mark.end + 1 or not str(name.text).isidentifier():
+            continue
+        before = tokens[index - 1] if index else None
+        # `a:b` is a field of a type or of JSON.
+        if before is None or before.end + 1 != mark.start or before.token_type.name not in ("VAR", "IDENTIFIER"):
+            found.append((str(name.text), int(mark.start), int(name.end) + 1))
+    return found
 
-    places = ("this", "table", "db", "catalog")
-    if len(parts) > len(places):
-        column.replace(exp.Dot.build(parts))
-        return
-    for place, part in zip(places, (*reversed(parts), *[None] * 4), strict=False):
-        column.set(place, part)
 
-
-def _replaced(tree: exp.Expr, node: exp.Expr, value: exp.Expr) -> exp.Expr:
-    if node is tree:
-        return value
-    node.replace(value)
-    return tree
+def edit(text: str, edits: Iterable[Edit]) -> str:
+    """The text with something else in some places."""
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text

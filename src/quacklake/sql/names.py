@@ -64,15 +64,20 @@ class Names:
 
     def whole(self, name: TableName) -> tuple[str, str, str]:
         """Every part of a name, for comparing."""
-        return fold(name.catalog or self._own), fold(name.namespace), fold(name.table)
+        return fold(name.catalog or self.own), fold(name.namespace), fold(name.table)
 
     @property
     def home(self) -> str:
         """The lake of names of two parts, for comparing."""
-        return fold(self.catalog or self._own)
+        return fold(self.catalog or self.own)
 
     @property
-    def _own(self) -> str:
-        session: Any = self.session
-        name: str = getattr(session, "_session", session)._name
+    def own(self) -> str:
+        """What the session's own lake is called."""
+        name: str = home_of(self.session)._name
         return name
+
+
+def home_of(session: Session | Transaction) -> Any:
+    """The session itself; that of a transaction."""
+    return getattr(session, "_session", session)

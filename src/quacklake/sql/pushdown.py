@@ -59,8 +59,9 @@ class _Sources:
         start = None
         if isinstance(source, exp.Table) and isinstance(source.parts[0], exp.Identifier):
             start = source.parts[0].meta.get("start")
-        # What is drawn, turned or joined below a name is not what the condition is about.
-        if name in self._starts or any(source.args.get(each) for each in ("joins", "sample", "pivots", "laterals")):
+        # What is drawn, turned, joined or renamed below a name is not what the condition is about.
+        odd = any(source.args.get(each) for each in ("joins", "sample", "pivots", "laterals"))
+        if name in self._starts or odd or source.alias_column_names:
             self._is_clear = False
         self._starts[name] = start if start in schemas else None
         self._schemas[name] = schemas.get(start) if start is not None else None
@@ -136,9 +137,9 @@ def _is_simple(part: exp.Expr) -> bool:
             sides = (part.this, part.expression)
             return any(isinstance(each, exp.Column) for each in sides) and all(map(_is_operand, sides))
         case exp.Between():
-            return (
-                isinstance(part.this, exp.Column) and _is_operand(part.args["low"]) and _is_operand(part.args["high"])
-            )
+            bounds = (part.args["low"], part.args["high"])
+            plain = isinstance(part.this, exp.Column) and not part.args.get("symmetric")
+            return plain and all(map(_is_operand, bounds))
         case exp.In():
             values = part.expressions
             return isinstance(part.this, exp.Column) and bool(values) and all(map(_is_operand, values))

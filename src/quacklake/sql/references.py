@@ -30,6 +30,8 @@ class Reference:
     """The moment that is asked for."""
     arguments: tuple[exp.Expr, ...] | None = None
     """Those of a function; None for a table."""
+    after: int = 0
+    """Where an alias may stand: behind a TABLESAMPLE."""
     node: Any = field(default=None, compare=False, repr=False)
     """Where it is in the tree."""
 
@@ -42,7 +44,8 @@ def find_references(tree: exp.Expr, tokens: Sequence[Token]) -> list[Reference]:
     found = [
         _read(table, tokens, places)
         for table in tree.find_all(exp.Table)
-        if table.this is not None and not _is_own(table)
+        # A hint is parsed by itself, so that its words have places of their own.
+        if table.this is not None and table.find_ancestor(exp.Hint) is None and not _is_own(table)
     ]
     return sorted(found, key=lambda each: each.start)
 
@@ -69,7 +72,9 @@ def _read(table: exp.Table, tokens: Sequence[Token], places: dict[int, int]) -> 
         is_version = str(kind).upper() == "VERSION"
         version, moment = (time.expression, None) if is_version else (None, time.expression)
         end = _end_of_time(tokens, _index_at(tokens, last["end"]), bracketed=bracketed is not None)
-    return Reference(tuple(part.name for part in parts), start, end, table.alias or None, version, moment, node=table)
+    name = tuple(part.name for part in parts)
+    after = _end_of_sample(tokens, end)
+    return Reference(name, start, end, table.alias or None, version, moment, after=after, node=table)
 
 
 def _read_function(table: exp.Table, tokens: Sequence[Token], places: dict[int, int]) -> Reference:
@@ -80,7 +85,19 @@ def _read_function(table: exp.Table, tokens: Sequence[Token], places: dict[int, 
         return Reference((function.sql_name().lower(),), 0, 0, table.alias or None, arguments=(), node=table)
     end = _end_of_brackets(tokens, places[start] + 1)
     name = function.name if function.is_type("Anonymous") else function.this
-    return Reference((str(name),), start, end, table.alias or None, arguments=tuple(function.expressions), node=table)
+    arguments = tuple(function.expressions)
+    return Reference((str(name),), start, end, table.alias or None, arguments=arguments, after=end, node=table)
+
+
+def _end_of_sample(tokens: Sequence[Token], end: int) -> int:
+    """Where a TABLESAMPLE ends that begins behind the name of a table; where the name ends when there is none."""
+    index = next((index for index, token in enumerate(tokens) if token.start >= end), None)
+    for word in ("tablesample", "repeatable"):
+        if index is None or index >= len(tokens) or fold(tokens[index].text) != word:
+            break
+        end = _end_of_brackets(tokens, index + 1)
+        index = next((index for index, token in enumerate(tokens) if token.start >= end), None)
+    return end
 
 
 def _index_at(tokens: Sequence[Token], end: int) -> int:

@@ -56,6 +56,20 @@ class Result:
         """The rows as an Arrow table."""
         return self._rows.to_arrow()
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether the statement gives rows, be they none."""
+        return not isinstance(self._rows, NoRows)
+
+    def to_batches(self) -> Iterator[Any]:
+        """The schema of the rows, then the rows as Arrow batches; the local engine gives them as they come."""
+        stream = getattr(self._rows, "to_frame", None)
+        reader: Any = stream(lambda names: names) if stream is not None else None
+        if not hasattr(reader, "read_next_batch"):
+            reader = self.to_arrow().to_reader()
+        yield reader.schema
+        yield from reader
+
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas frame."""
         return self.to_arrow().to_pandas()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,8 +15,8 @@ from quacklake.names import TableName, fold
 from quacklake.plan.query import Arguments, Query
 from quacklake.plan.scan import ScanPlan
 from quacklake.predicates import parse_predicate
-from quacklake.sql.aliases import Aliases, Edit, Named
-from quacklake.sql.expressions import Rewriter
+from quacklake.sql.aliases import Aliases, Named
+from quacklake.sql.expressions import Edit, Rewriter, edit
 from quacklake.sql.functions import find_function
 from quacklake.sql.names import Names
 from quacklake.sql.references import Reference, find_references
@@ -84,11 +84,10 @@ class Builder:
             name, source = f"{word}{len(sources)}_", place.source
             sources[name] = self._plan(source, conditions.get(reference.start, [])) if is_table(source) else source
             alias = "" if reference.alias is not None else f" AS {_quoted(aliases.alias(reference), statement.dialect)}"
-            edits.append((reference.start, reference.end, name + alias))
+            edits.append((reference.start, reference.end, name))
+            edits.append((reference.after, reference.after, alias))
         edits += aliases.edits()
-        if self.target == "duckdb":
-            edits += _number_parameters(statement)
-        text = _edit(statement.text, edits)
+        text = edit(statement.text, edits)
         if statement.dialect != self.target:
             text = transpile(text, statement.dialect, self.target)
         return Query(text, sources)
@@ -124,6 +123,8 @@ class Builder:
     def _find(self, reference: Reference, views: tuple[str, ...], names: Names) -> Place | None:
         """What a name stands for: a table, the query of a view, the rows of a function; None for one of Spark's."""
         if reference.arguments is not None:
+            if fold(reference.parts[0]) == "identifier":
+                raise UnsupportedError("IDENTIFIER(…) in FROM", hint="write the name of the table")
             function = find_function(reference.parts[0])
             values = [*map(self._value, reference.arguments)] if function is not None else []
             return None if function is None else Place(function(self.session, names, values))
@@ -213,15 +214,3 @@ def _free_word(text: str) -> str:
 def _quoted(name: str, dialect: Dialect) -> str:
     mark = "`" if dialect == "spark" else '"'
     return mark + name.replace(mark, mark * 2) + mark
-
-
-def _edit(text: str, edits: Iterable[Edit]) -> str:
-    for start, end, new in sorted(edits, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
-
-
-def _number_parameters(statement: Statement) -> list[Edit]:
-    """Give names to parameters that have none: what is put before the statement has parameters of its own."""
-    marks = [token for token in statement.tokens if token.token_type.name == "PLACEHOLDER"]
-    return [(token.start, token.end + 1, f":n{number}") for number, token in enumerate(marks)]

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Literal
 
 from quacklake.errors import UnsupportedError
 from quacklake.names import fold
-from quacklake.sql.text import ansi_spark
+from quacklake.sql.local_functions import settle
+from quacklake.sql.text import parse
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 Dialect = Literal["spark", "duckdb"]
+_USER_PARAMETER = "u_"
 
 
 def transpile(text: str, read: Dialect, write: Dialect) -> str:
@@ -20,19 +22,33 @@ def transpile(text: str, read: Dialect, write: Dialect) -> str:
     Raises:
         UnsupportedError: When it cannot be said there.
     """
-    import sqlglot
     from sqlglot import errors, exp
 
-    tree = sqlglot.parse_one(text, read=ansi_spark() if read == "spark" else read)
+    tree = parse(text, read).tree
     for parameter in tree.find_all(exp.Placeholder):
-        parameter.set("this", f"u_{parameter.name}")
+        parameter.set("this", f"{_USER_PARAMETER}{parameter.name}")
     if write == "duckdb":
+        _refuse_words(tree)
         _name_functions(tree)
+        _name_values(tree)
+        tree = settle(tree)
     try:
-        return tree.sql(dialect=write, unsupported_level=errors.ErrorLevel.RAISE)
+        # A comment before the query would hide what it begins with.
+        return tree.sql(dialect=write, unsupported_level=errors.ErrorLevel.RAISE, comments=False)
     except errors.UnsupportedError as error:
         first = str(error).splitlines()[0]
         raise UnsupportedError(f"the query cannot be said in the SQL of {write}: {first}") from error
+
+
+def _refuse_words(tree: exp.Expr) -> None:
+    """Refuse what would mean something else, and leave out hints, which mean nothing for the rows."""
+    from sqlglot import exp
+
+    for select in tree.find_all(exp.Select):
+        select.set("hint", None)
+    for pivot in tree.find_all(exp.Pivot):
+        if not pivot.args.get("unpivot"):
+            raise UnsupportedError("PIVOT", hint="groups without rows count otherwise; connect with engine='spark'")
 
 
 def _name_functions(tree: exp.Expr) -> None:
@@ -49,3 +65,16 @@ def _name_functions(tree: exp.Expr) -> None:
         if not table.alias_column_names:
             alias = exp.TableAlias(this=exp.to_identifier(table.alias or "range"), columns=[exp.to_identifier("id")])
             table.set("alias", alias)
+
+
+def _name_values(tree: exp.Expr) -> None:
+    """Give the columns of VALUES the names that they have in Spark: `col1` is the first."""
+    from sqlglot import exp
+
+    for values in tree.find_all(exp.Values):
+        if not values.expressions or values.alias_column_names:
+            continue
+        first = values.expressions[0]
+        width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+        columns = [exp.to_identifier(f"col{number}") for number in range(1, width + 1)]
+        values.set("alias", exp.TableAlias(this=exp.to_identifier(values.alias or "col"), columns=columns))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from quacklake.errors import InvalidInputError, UnsupportedError
+from quacklake.names import fold
+from quacklake.plan.query import Arguments
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
@@ -27,6 +30,14 @@ class Words:
         while self._tokens and self._tokens[-1].token_type.name == "SEMICOLON":
             self._tokens.pop()
         self._at = 0
+        self._is_silent = False
+
+    @classmethod
+    def of(cls, text: str) -> Words:
+        """The words of a text."""
+        from quacklake.sql.text import tokenize
+
+        return cls(text, tokenize(text))
 
     @property
     def is_over(self) -> bool:
@@ -64,13 +75,45 @@ class Words:
 
     def refusal(self, wanted: str) -> InvalidInputError:
         """What to raise when something else was to come."""
-        found = "the end" if self.is_over else repr(self._tokens[self._at].text)
+        found = "the end" if self.is_over else "something else" if self._is_silent else repr(self._next.text)
         return InvalidInputError(f"{self.start}: {wanted} is expected and {found} found")
 
     @property
     def start(self) -> str:
         """The first words, for messages."""
-        return " ".join(token.text.upper() for token in self._tokens[:2])
+        return " ".join(token.text.upper() for token in self._tokens[: 4 if self.opens("CREATE", "OR") else 2])
+
+    @property
+    def first(self) -> str:
+        """The first word."""
+        return (_upper(self._tokens[0]).split() or [""])[0] if self._tokens else ""
+
+    @property
+    def _next(self) -> Token:
+        return self._tokens[self._at]
+
+    def opens(self, *words: str) -> bool:
+        """Whether the statement begins with words, read or not."""
+        return [_upper(token) for token in self._tokens[: len(words)]] == [word.upper() for word in words]
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Let no error say what the statement has in it."""
+        self._is_silent = True
+        try:
+            yield
+        finally:
+            self._is_silent = False
+
+    def has(self, *words: str) -> str | None:
+        """The first of some words that stands outside of brackets, read or not."""
+        depth = 0
+        for token in self._tokens:
+            kind = token.token_type.name
+            depth += (kind in _OPEN) - (kind in _CLOSE)
+            if depth == 0 and _upper(token) in words:
+                return _upper(token)
+        return None
 
     def name(self) -> tuple[str, ...]:
         """Read a name of one part or several."""
@@ -85,17 +128,55 @@ class Words:
         self._at += 1
         return str(self._tokens[self._at - 1].text)
 
+    def one_part(self) -> str:
+        """Read a name of one part."""
+        found = self.name()
+        if len(found) != 1:
+            raise InvalidInputError(f"{self.start}: {'.'.join(found)} has {len(found)} parts", hint="write one word")
+        return found[0]
+
+    def value(self, arguments: Arguments) -> Any:
+        """Read a literal, a word that stands for itself, or a parameter."""
+        if self.accept(":"):
+            name = self.one_part()
+            if not isinstance(arguments, Mapping) or name not in arguments:
+                raise InvalidInputError(f"there is no value for the parameter :{name}")
+            return arguments[name]
+        sign = -1 if self.accept("-") else 1
+        if self.is_over:
+            raise self.refusal("a value")
+        kind, text = self._next.token_type.name, str(self._next.text)
+        if kind == "STRING":
+            return self.string()
+        if kind == "NUMBER":
+            self._at += 1
+            return sign * (int(text) if text.isdecimal() else float(text))
+        if sign == -1 or not _is_name(self._next):
+            raise self.refusal("a value")
+        self._at += 1
+        return {"true": True, "false": False, "null": None}.get(text.lower(), text)
+
+    def options(self, arguments: Arguments) -> dict[str, Any]:
+        """Read options in round brackets: `NAME value`, `name = value`, `name => value`, or a name alone for true."""
+        self.expect("(")
+        found: dict[str, Any] = {}
+        while not self.accept(")"):
+            name = fold(self.one_part())
+            if name in found:
+                raise InvalidInputError(f"{self.start}: {name.upper()} is there twice")
+            _ = self.accept("=>") or self.accept("=")
+            found[name] = True if self.sees(",") or self.sees(")") else self.value(arguments)
+            if not self.accept(",") and not self.sees(")"):
+                raise self.refusal(", or )")
+        return found
+
     def string(self) -> str:
         """Read a text in quotes."""
         if self.is_over or self._tokens[self._at].token_type.name != "STRING":
             raise self.refusal("a text in quotes")
-        last = self._tokens[self._at]
-        found = str(last.text)
-        self._at += 1
+        found = ""
         while not self.is_over and self._tokens[self._at].token_type.name == "STRING":
-            # Two that touch are one with a quote in it, others are put together.
-            found += ("'" if self._tokens[self._at].start == last.end + 1 else "") + str(self._tokens[self._at].text)
-            last = self._tokens[self._at]
+            found += str(self._tokens[self._at].text)
             self._at += 1
         return found
 
@@ -112,10 +193,7 @@ class Words:
 
     def listed(self) -> list[str]:
         """Read a list in round brackets; gives its elements, as they were written."""
-        inner = self.brackets()
-        from quacklake.sql.text import tokenize
-
-        words = Words(inner, tokenize(inner))
+        words = Words.of(self.brackets())
         found = [words.until(",")]
         while words.accept(","):
             found.append(words.until(","))
@@ -144,7 +222,8 @@ class Words:
             UnsupportedError: When there are more words, which would be left out otherwise.
         """
         if not self.is_over:
-            raise UnsupportedError(f"{self.start}: {self._tokens[self._at].text!r} and what follows is not handled")
+            found = "something" if self._is_silent else repr(self._next.text)
+            raise UnsupportedError(f"{self.start}: {found} and what follows is not handled")
 
     def _slice(self, first: int, last: int) -> str:
         if first >= last:

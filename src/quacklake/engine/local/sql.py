@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from quacklake.engine.local.changes import read_changes
 from quacklake.engine.local.duckdb_hand import execute
 from quacklake.engine.local.groups import group_files, wanted_columns
+from quacklake.engine.local.macros import define_macros
 from quacklake.engine.local.query import Query as Scan
 from quacklake.engine.local.query import build_query
 from quacklake.errors import InvalidInputError, StorageError, UnsupportedError
@@ -61,6 +62,7 @@ class LocalQuery:
         self._scan.sql = self._text
         self._scan.parameters.update({name: given[name] for name in given.keys() & used})
         with _refusing():
+            define_macros(cursor, self._text)
             return execute(cursor, self._scan)
 
     @property
@@ -71,13 +73,14 @@ class LocalQuery:
     def _put(self, word: str, source: Any) -> None:
         """Put a table or a view before the statement, after those that it reads itself."""
         if isinstance(source, Query):
-            for inner, each in source.sources.items():
-                self._put(f"{word}{inner}", each)
-            text = source.text
-            for inner in source.sources:
-                text = text.replace(inner, f"{word}{inner}")
+            for name, each in source.sources.items():
+                self._put(f"{word}{name}", each)
+            # All at once: the word of one may be part of the new name of another.
+            inner = re.compile("|".join(map(re.escape, source.sources)) or "$^")
+            text = inner.sub(lambda found: f"{word}{found[0]}", source.text)
             names = f"({', '.join(map(quote, source.columns))})" if source.columns else ""
-            self._before.append(f"{word}{names} AS NOT MATERIALIZED ({text})")
+            # The text of a view may end with a comment.
+            self._before.append(f"{word}{names} AS NOT MATERIALIZED ({text}\n)")
         elif isinstance(source, ScanPlan):
             self._before.append(f"{word} AS NOT MATERIALIZED ({self._read(source)})")
         else:
