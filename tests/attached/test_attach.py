@@ -315,3 +315,84 @@ def test_settings_of_an_attached_lake_are_for_its_bucket_only(session: ql.Sessio
     assert [(each.type, each.scope) for each in session.secrets()] == [("s3", "s3://bucket")]
     session.detach("far")
     assert session.secrets() == []
+
+
+def test_lakes_come_and_go_in_sql(session: ql.Session, other: str, tmp_path: Path) -> None:
+    session.detach("other")
+    session.sql("ATTACH :u AS `Far Away` (READ_ONLY, TYPE ducklake)", {"u": other})
+    session.sql(f"ATTACH '{other}' AS past (SNAPSHOT_VERSION 2)")
+    session.sql(f"ATTACH IF NOT EXISTS '{other}' AS past")
+    with pytest.raises(ql.AlreadyExistsError, match="'past' already"):
+        session.sql(f"ATTACH '{other}' AS past")
+    assert list(session.sql("SHOW CATALOGS")) == [("lake",), ("Far Away",), ("past",)]
+    assert list(session.sql("SHOW SCHEMAS IN `Far Away`")) == [("main",), ("Odd ns",)]
+    assert list(session.sql("SHOW TABLES IN `far away`.`odd ns`")) == [("Odd ns", "a.b")]
+    assert list(session.sql("SHOW VIEWS IN `Far Away`.main")) == [("main", "v")]
+    assert found(session, "SELECT `Far Away`.main.u.id FROM `Far Away`.main.u") == [(1,), (2,)]
+    assert found(session, "SELECT count(*) FROM past.main.u") == [(0,)]
+    with pytest.raises(ql.ReadOnlyError, match="'Far Away' only reads"):
+        session.sql("DELETE FROM `Far Away`.main.u")
+    session.sql("USE `far away`.main")
+    assert found(session, "SELECT u.id, t.id FROM u, lake.main.t WHERE u.id = t.id") == [(1, 1)]
+    assert found(session, "SELECT id FROM `Odd ns`.`a.b`") == [(7,)]
+    assert session.table("t").count() == 2
+    with pytest.raises(ql.InvalidInputError, match="in use"):
+        session.sql("DETACH `Far Away`")
+    session.sql("USE CATALOG lake")
+    session.sql("DETACH `Far Away`")
+    session.sql("DETACH IF EXISTS `Far Away`")
+    session.sql(f"ATTACH 'sqlite:///{tmp_path}/fresh.db' (CREATE true, DATA_INLINING_ROW_LIMIT 0)")
+    session.sql("CREATE SCHEMA fresh.s")
+    session.sql("CREATE TABLE fresh.s.t (id BIGINT) PARTITIONED BY (id)")
+    session.sql("INSERT INTO fresh.s.t VALUES (1)")
+    session.sql("ALTER TABLE fresh.s.t ADD COLUMN n INT")
+    session.sql("COMMENT ON COLUMN fresh.s.t.n IS 'how many'")
+    session.sql("CREATE VIEW fresh.s.v AS SELECT id FROM fresh.s.t")
+    ((statement,),) = session.sql("SHOW CREATE TABLE fresh.s.t")
+    assert statement.startswith("CREATE TABLE fresh.s.t (")
+    assert found(session, "SELECT id FROM fresh.s.v") == [(1,)]
+    with pytest.raises(ql.UnsupportedError, match=r"cannot read main\.t, which is another lake"):
+        session.sql("CREATE VIEW fresh.s.w AS SELECT id FROM t")
+    session.sql("DROP SCHEMA fresh.s CASCADE")
+    assert session.namespaces("fresh") == ["main"]
+
+
+def test_a_table_is_made_again_by_the_statement_that_shows_it(session: ql.Session) -> None:
+    session.create_table(
+        "shop.every",
+        "id BIGINT NOT NULL, `odd `` name` DECIMAL(9, 2) DEFAULT 1.5 COMMENT 'it\\'s', at TIMESTAMP, "
+        "wall TIMESTAMP_NTZ, big HUGEINT, tags ARRAY<STRUCT<a: INT, b: MAP<STRING, BINARY>>>, u UUID, "
+        "t STRING DEFAULT 'x'",
+        partition_by=["month(at)", "bucket(4, id)"],
+        sort_by=["id desc"],
+        comment="all \\ of it's",
+    )
+    ((statement,),) = session.sql("SHOW CREATE TABLE shop.every")
+    before = session.table("shop.every")
+    session.sql(statement.replace("shop.every", "other.main.again", 1))
+    after = session.table("other.main.again")
+    assert after.schema == before.schema
+    assert (after.partition_by, after.sort_by, after.comment) == (before.partition_by, before.sort_by, before.comment)
+
+
+def test_secrets_are_made_and_dropped_in_sql(session: ql.Session) -> None:
+    session.sql("CREATE SECRET s (TYPE s3, KEY_ID 'someone', SECRET :hush, SCOPE 's3://bucket')", {"hush": "hushhush"})
+    assert list(session.sql("SHOW SECRETS")) == [("s", "s3", "s3://bucket")]
+    session.sql("CREATE SECRET IF NOT EXISTS s (TYPE gcs)")
+    session.sql("CREATE OR REPLACE SECRET s (TYPE azure, ACCOUNT_NAME 'a')")
+    assert [(each.name, each.type) for each in session.secrets()] == [("s", "azure")]
+    session.sql("DROP SECRET s")
+    with pytest.raises(ql.NotFoundError):
+        session.sql("DROP SECRET s")
+    session.sql("DROP SECRET IF EXISTS s")
+
+
+def test_a_setting_is_no_part_of_a_transaction(session: ql.Session) -> None:
+    session.sql("SET target_file_size = '12MB'")
+    assert ("target_file_size", "12000000", None) in list(session.sql("SET"))
+    session.sql("BEGIN")
+    with pytest.raises(ql.InvalidInputError, match="no part of a transaction"):
+        session.sql("SET target_file_size = '13MB'")
+    session.sql("ROLLBACK")
+    with pytest.raises(ql.InvalidInputError):
+        session.sql("SET target_file_size = nonsense")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from quacklake.catalog.view import TableEntry
 from quacklake.commit.outcome import Commit
-from quacklake.errors import ReadOnlyError
+from quacklake.errors import InvalidInputError, NotFoundError, ReadOnlyError
 from quacklake.lakes import LakeNames
 from quacklake.names import quote
 from quacklake.types import DataType
@@ -44,7 +44,12 @@ class LakeVerbs(LakeNames):
         from quacklake.ddl.objects import create_namespace
 
         lake: LakeVerbs
-        lake, name = self._namespace(name)
+        try:
+            lake, name = self._namespace(name)
+        except NotFoundError as error:
+            raise InvalidInputError(
+                f"{name!r} is no name for a namespace", hint=f"namespaces do not nest, and {error.message}"
+            ) from None
         with lake._writing() as tx:
             create_namespace(tx, quote(name), if_not_exists=if_not_exists)
         return tx.done

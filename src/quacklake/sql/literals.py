@@ -70,6 +70,15 @@ def bound(arguments: Mapping[str, Any] | object, name: str) -> str:
     Raises:
         InvalidInputError: When it has no value.
     """
+    return literal(require(arguments, name), name)
+
+
+def require(arguments: Mapping[str, Any] | object, name: str) -> Any:
+    """The value of a parameter.
+
+    Raises:
+        InvalidInputError: When it has none.
+    """
     if not isinstance(arguments, Mapping) or name not in arguments:
         raise InvalidInputError(f"there is no value for the parameter :{name}")
-    return literal(arguments[name], name)
+    return arguments[name]

@@ -16,8 +16,9 @@ from quacklake.plan.query import Arguments, Query
 from quacklake.plan.scan import ScanPlan
 from quacklake.predicates import parse_predicate
 from quacklake.sql.aliases import Aliases, Named
-from quacklake.sql.expressions import Edit, Rewriter, edit
+from quacklake.sql.expressions import Edit, Rewriter, edit, parameters
 from quacklake.sql.functions import find_function
+from quacklake.sql.literals import require
 from quacklake.sql.names import Names
 from quacklake.sql.references import Reference, find_references
 from quacklake.sql.text import Statement, parse
@@ -62,6 +63,8 @@ class Builder:
 
     def build(self, statement: Statement) -> Query:
         """The query of a SELECT."""
+        for name, _, _ in parameters(statement.tokens):
+            require(self.arguments, name)
         query = self._query(statement, (), Names.of(self.session))
         return replace(query, arguments=self.arguments)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import fold
 from quacklake.plan.query import Arguments
+from quacklake.sql.literals import require
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
@@ -139,9 +140,7 @@ class Words:
         """Read a literal, a word that stands for itself, or a parameter."""
         if self.accept(":"):
             name = self.one_part()
-            if not isinstance(arguments, Mapping) or name not in arguments:
-                raise InvalidInputError(f"there is no value for the parameter :{name}")
-            return arguments[name]
+            return require(arguments, name)
         sign = -1 if self.accept("-") else 1
         if self.is_over:
             raise self.refusal("a value")
