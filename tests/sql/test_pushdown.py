@@ -6,13 +6,18 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 import quacklake as ql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 A = [(number, number % 7 if number % 5 else None, f"n{number % 4}") for number in range(60)]
 B = [(number * 2, number % 3, None if number % 6 == 0 else number) for number in range(40)]
@@ -133,3 +138,26 @@ def test_no_row_is_lost_by_any_join_and_condition(
         assert Counter(session.sql(text)) == Counter(plain.execute(text).fetchall()), text
         left_out += sum(kept(session, text)) < 10
     assert left_out > 10
+
+
+@pytest.mark.spark
+def test_a_moment_without_a_zone_leaves_out_no_file_on_spark(tmp_path: Path, spark: SparkSession) -> None:
+    url = f"sqlite:///{tmp_path}/catalog.db"
+    noon = datetime(2024, 1, 1, 12, tzinfo=UTC)
+    with ql.connect(url, engine="spark", spark=spark, inline_rows=0) as session:
+        table = session.create_table("t", "id INT, ts TIMESTAMP")
+        for hour in range(0, 24, 6):
+            table.append(pa.table({"id": pa.array([hour], pa.int32()), "ts": [noon.replace(hour=hour)]}))
+        query = "SELECT id FROM t WHERE ts >= :moment"
+        assert kept(session, query, {"moment": noon}) == [2]
+        assert kept(session, query, {"moment": noon.replace(tzinfo=None)}) == [4]
+        table.to_spark().createOrReplaceTempView("quacklake_plain")
+        elsewhere = spark.conf.get("spark.sql.session.timeZone")
+        spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+        try:
+            for moment in (noon, noon.replace(tzinfo=None)):
+                plain = spark.sql("SELECT id FROM quacklake_plain WHERE ts >= :moment", args={"moment": moment})
+                assert sorted(session.sql(query, {"moment": moment})) == sorted(map(tuple, plain.collect()))
+        finally:
+            spark.conf.set("spark.sql.session.timeZone", str(elsewhere))
+            spark.catalog.dropTempView("quacklake_plain")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -106,13 +106,24 @@ class Builder:
             for reference, place in zip(references, found, strict=True)
             if place is not None
         }
+        rewriter = Rewriter(self._settled())
         texts: dict[int, list[str]] = {}
         for start, parts in find_conditions(statement.tree, schemas).items():
             for part in parts:
                 # What has no value is refused by the engine, in its words.
-                with suppress(InvalidInputError):
-                    texts.setdefault(start, []).append(Rewriter(self.arguments).rewrite(part.sql("spark")))
+                with suppress(InvalidInputError, UnsupportedError):
+                    texts.setdefault(start, []).append(rewriter.rewrite(part.sql("spark")))
         return texts
+
+    def _settled(self) -> Arguments:
+        """The values that mean the same as a literal: Spark takes a moment without a zone as one of this machine."""
+        if self.target != "spark" or not isinstance(self.arguments, Mapping):
+            return self.arguments
+        return {
+            name: value
+            for name, value in self.arguments.items()
+            if not isinstance(value, datetime) or value.tzinfo is not None
+        }
 
     def _plan(self, table: Table, conditions: Sequence[str]) -> ScanPlan:
         """The plan of a table; a condition that is not understood leaves out no file, and is judged by the engine."""
