@@ -396,3 +396,31 @@ def test_a_setting_is_no_part_of_a_transaction(session: ql.Session) -> None:
     session.sql("ROLLBACK")
     with pytest.raises(ql.InvalidInputError):
         session.sql("SET target_file_size = nonsense")
+
+
+def test_lakes_are_maintained_in_sql(session: ql.Session) -> None:
+    def called(text: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        return session.sql(text, params).to_arrow().to_pylist()[0]
+
+    before = session.current_snapshot
+    assert called("CALL expire_snapshots(versions => array(1, 2), dry_run => true)")["snapshots"] == "[1, 2]"
+    assert called("CALL lake.expire(versions => :v)", {"v": [1]})["snapshots"] == "[1]"
+    assert called("CALL other.expire_snapshots(versions => array(1))")["dry_run"] == "false"
+    assert [each.snapshot_id for each in session.snapshots()][:2] == [0, 2]
+    assert [each.snapshot_id for each in session._attached["other"].snapshots()][:2] == [0, 2]
+    assert called("CALL cleanup_old_files(older_than => '7 days')")["files"] == "0"
+    assert called("CALL delete_orphaned_files(older_than => INTERVAL 7 DAYS, dry_run => true)")["files"] == "0"
+    assert session.current_snapshot == before
+    for text, error in {
+        "CALL nonsense()": ql.UnsupportedError,
+        "CALL expire_snapshots(nonsense => 1)": ql.InvalidInputError,
+        "CALL expire_snapshots(1)": ql.InvalidInputError,
+        "CALL nobody.expire_snapshots(versions => array(1))": ql.NotFoundError,
+        "CALL merge_adjacent_files()": ql.UnsupportedError,
+    }.items():
+        with pytest.raises(error):
+            session.sql(text)
+    session.sql("BEGIN")
+    with pytest.raises(ql.InvalidInputError, match="no part of a transaction"):
+        session.sql("CALL cleanup_old_files()")
+    session.sql("ROLLBACK")

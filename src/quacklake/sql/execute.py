@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from quacklake.commit.outcome import Commit
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.plan.query import Arguments
+from quacklake.sql.calls import run_call
 from quacklake.sql.changes import Changes
 from quacklake.sql.definitions import Definitions
 from quacklake.sql.result import NoRows, Result
@@ -28,7 +29,7 @@ _SHOWS = {"SHOW": show, "DESCRIBE": describe, "DESC": describe}
 _QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
 _CONTROL = ("BEGIN", "START", "COMMIT", "ROLLBACK")
 _REFUSED = frozenset(
-    """ADD ANALYZE CACHE CALL CHECKPOINT CLEAR COPY DEALLOCATE DECLARE DFS EXECUTE EXPORT FETCH GRANT IMPORT
+    """ADD ANALYZE CACHE CHECKPOINT CLEAR COPY DEALLOCATE DECLARE DFS EXECUTE EXPORT FETCH GRANT IMPORT
     INSTALL LIST LOAD LOCK MSCK OPEN OPTIMIZE PRAGMA PREPARE REFRESH REINDEX REPAIR RESET RESTORE REVOKE
     SAVEPOINT UNCACHE UNLOCK VACUUM""".split()
 )
@@ -62,6 +63,7 @@ def run(session: Session | Transaction, words: Words, text: str, arguments: Argu
     if first == "EXPLAIN":
         return Result(_explain(session, words, arguments))
     acts: dict[str, Callable[[], FewRows | None]] = {
+        "CALL": lambda: run_call(session, words, arguments),
         "ATTACH": lambda: run_attach(session, words, arguments),
         "DETACH": lambda: run_detach(session, words),
         "USE": lambda: run_use(session, words),
