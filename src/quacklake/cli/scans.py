@@ -13,6 +13,7 @@ import typer
 
 from quacklake.cli.options import (
     ColumnsOption,
+    EngineChoice,
     JsonOption,
     ScanAtOption,
     Settings,
@@ -80,6 +81,8 @@ def scan(
             split_columns(columns), where, SCREEN_ROWS + 1 if screen else limit, row_ids=row_ids
         )
         if count:
+            if settings.engine is EngineChoice.spark:
+                progress.stop()  # Spark draws a bar of its own
             found = wanted.count()
             progress.stop()
             _print_count(found, chosen)

@@ -11,7 +11,7 @@ import pytest
 
 import quacklake as ql
 from quacklake.engine.spark import reading
-from quacklake.engine.spark.connectors import packages, packages_for
+from quacklake.engine.spark.connectors import packages
 from quacklake.engine.spark.failures import planning_errors
 from quacklake.engine.spark.hadoop import Doors
 from quacklake.engine.spark.paths import known_path, reader_path
@@ -171,19 +171,6 @@ def test_connectors_are_of_the_version_of_hadoop_that_spark_has() -> None:
     version = jars[0].removeprefix("hadoop-client-api-").removesuffix(".jar")
     for kind in ("s3", "azure"):
         assert packages([kind], pyspark.__version__)["spark.jars.packages"].split(",")[0].endswith(f":{version}")
-
-
-def test_a_session_that_has_packages_already_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
-    monkeypatch.delenv("SPARK_HOME", raising=False)
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert "hadoop-aws" in packages_for(["/a", "s3://b/x"])["spark.jars.packages"]
-    assert packages_for(["/a"]) == {}
-    (tmp_path / "spark-defaults.conf").write_text("spark.jars.packages a:b:1\n")
-    assert packages_for(["s3://b/x"]) == {}
-    monkeypatch.delenv("SPARK_CONF_DIR")
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--packages a:b:1 pyspark-shell")
-    assert packages_for(["s3://b/x"]) == {}
 
 
 def test_keys_of_encrypted_files_are_in_no_plan(make_lake: MakeLake, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,12 +61,39 @@ def test_what_is_no_session_is_refused() -> None:
         SparkEngine("local[2]")  # type: ignore[arg-type]
 
 
-def test_no_setting_of_the_session_changes(make_lake: MakeLake, spark: SparkSession) -> None:
+def test_no_setting_of_the_session_changes_whatever_is_done(tmp_path: Path, spark: SparkSession) -> None:
     mine = spark.newSession()
-    before = dict(mine.conf.getAll)
-    lake = make_lake(*SWAPPED, spark=mine)
-    assert lake.session.table("t").to_spark(where="a < 1010").count() == 10
-    assert dict(mine.conf.getAll) == before
+    # Neither is what a change of rows runs with.
+    mine.conf.set("spark.sql.ansi.enabled", "false")
+    mine.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
+    before = (dict(mine.conf.getAll), sorted(mine.sparkContext.getConf().getAll()), _hadoop(mine))
+    with ql.connect(f"sqlite:///{tmp_path}/lake.db", spark=mine) as session:
+        table = session.create_table("t", "id BIGINT, n INT, tags ARRAY<STRING>", partition_by=["n"])
+        frame = mine.range(40).selectExpr("id", "CAST(id % 2 AS INT) AS n", "array('x') AS tags")
+        done = {
+            "append": table.append(frame).rows_inserted,
+            "update": table.update({"n": "n + 1"}, "id < 30").rows_updated,
+            "delete": table.delete("id % 10 = 3").rows_deleted,
+            "merge": table.merge(mine.range(38, 42).selectExpr("id", "7 AS n"), on="id").rows_inserted,
+            "partitions": table.overwrite_partitions(frame.filter("id > 30")).rows_inserted,
+            "sql": len(list(session.sql("SELECT n, count(*) FROM t GROUP BY n"))),
+            "read": table.to_spark(where="n = 7").count(),
+            "feed": len(table.changes(1).to_spark().collect()),
+        }
+        assert all(done.values()), done
+        with pytest.raises(ql.InvalidInputError):
+            table.append(frame.withColumn("more", frame.id))
+    assert before == (dict(mine.conf.getAll), sorted(mine.sparkContext.getConf().getAll()), _hadoop(mine))
+
+
+def _hadoop(spark: SparkSession) -> dict[str, str]:
+    """The settings that Spark hands to Hadoop."""
+    found = spark.sparkContext._jsc.hadoopConfiguration().iterator()
+    settings = {}
+    while found.hasNext():
+        each = found.next()
+        settings[each.getKey()] = each.getValue()
+    return settings
 
 
 @pytest.mark.parametrize(

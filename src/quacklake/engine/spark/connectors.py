@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from quacklake.secrets.kinds import KINDS, Kind, kind_of
 
@@ -48,12 +46,9 @@ def packages(kinds: Iterable[Kind], spark_version: str = _NEWEST) -> dict[str, s
 
 
 def packages_for(places: Iterable[str]) -> dict[str, str]:
-    """The settings for a session that is started now, for stores that these places are in.
-
-    Empty when Spark is told of packages already: what it is told there would be lost.
-    """
+    """The settings for a session that is started now, for stores that these places are in."""
     kinds = {kind for place in places if (kind := kind_of(place)) is not None}
-    return {} if not kinds or _are_given() else packages(kinds, _own_version())
+    return packages(kinds, _own_version()) if kinds else {}
 
 
 def builder_lines(kind: Kind, spark_version: str = _NEWEST) -> str:
@@ -65,13 +60,3 @@ def _own_version() -> str:
     import pyspark
 
     return str(pyspark.__version__)
-
-
-def _are_given() -> bool:
-    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
-    if "--packages" in arguments or "spark.jars.packages" in arguments:
-        return True
-    home = os.environ.get("SPARK_HOME")
-    folder = os.environ.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else None)
-    defaults = Path(folder) / "spark-defaults.conf" if folder else None
-    return defaults is not None and defaults.exists() and "spark.jars.packages" in defaults.read_text()

@@ -20,6 +20,7 @@ from quacklake.engine.spark.buckets import bucket_of
 from quacklake.engine.spark.folders import clear, sweep, sweeping
 from quacklake.engine.spark.hadoop import Doors
 from quacklake.engine.spark.incoming import TEXT_FORMS, stored_field
+from quacklake.engine.spark.sessions import is_connect
 from quacklake.errors import UnsupportedError
 from quacklake.plan.layout import ROW_ID_FIELD
 from quacklake.plan.scan import MappedName
@@ -98,7 +99,7 @@ def in_writing_session(frame: DataFrame) -> Iterator[DataFrame]:
     session = frame.sparkSession
     if all(session.conf.get(key, None) == value for key, value in _SETTINGS.items()):
         yield frame
-    elif hasattr(session, "newSession") and not _is_connect(session):
+    elif hasattr(session, "newSession") and not is_connect(session):
         sibling = session.newSession()
         for key, value in _SETTINGS.items():
             sibling.conf.set(key, value)
@@ -113,10 +114,6 @@ def in_writing_session(frame: DataFrame) -> Iterator[DataFrame]:
         finally:
             for key, old in before.items():
                 session.conf.set(key, old) if old is not None else session.conf.unset(key)
-
-
-def _is_connect(session: Any) -> bool:
-    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _with_ids(frame: DataFrame, fields: Sequence[Any], row_ids: bool) -> DataFrame:

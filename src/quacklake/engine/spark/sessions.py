@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quacklake.engine.spark.connectors import packages_for
+from quacklake.engine.spark.java import require_java
+from quacklake.engine.spark.settings import own_settings
 from quacklake.errors import InvalidInputError, MissingExtraError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
 
 _STRICT = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
 """Else numbers that are too large turn into others, bad texts into NULL, and a backslash is a letter like any other."""
-_JAVA_HINT = "apt-get install openjdk-17-jre-headless, or brew install openjdk@17; JAVA_HOME says where it is"
+_PACKAGES = "spark.jars.packages"
 
 
 def find_session(places: Sequence[str] = ()) -> SparkSession:
-    """The active session; where there is none, a new one, with the settings that Spark finds by itself.
+    """The active session; where there is none, a new one, with what Spark is told already and else settings of ours.
 
     A session that was started here stays when the engine is closed, as sessions of Spark do: DataFrames live on it.
 
@@ -29,38 +28,57 @@ def find_session(places: Sequence[str] = ()) -> SparkSession:
         places: Where files are: a session that is started brings what opens them.
 
     Raises:
-        MissingExtraError: When PySpark or Java is not installed, or what opens the stores cannot be had.
+        MissingExtraError: When PySpark or Java is missing or too old, or what opens the stores cannot be had.
     """
     try:
-        from pyspark.sql import SparkSession
+        active = _active()
     except ImportError as error:
         raise MissingExtraError.for_extra("pyspark", "spark") from error
-    active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    _require_java()
+    if not _is_remote():
+        require_java()
     started = _start(places)
     _use_this_python(started)
     return started
+
+
+def _active() -> SparkSession | None:
+    """The session of this thread, or the one that the process has: a builder would change the settings of that one."""
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    try:
+        found = SparkSession.active()
+    except PySparkRuntimeError:
+        return None
+    # One whose context was stopped is remembered, and of no use.
+    is_stopped = not is_connect(found) and getattr(found.sparkContext, "_jsc", None) is None
+    return None if is_stopped else found
 
 
 def _start(places: Sequence[str]) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    brought = {} if _is_remote() else packages_for(places)
+    settings = {} if _is_remote() else own_settings(places)
     builder = SparkSession.builder.appName("quacklake")
-    for key, value in brought.items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
     except PySparkException as error:
-        if not brought:
+        if _PACKAGES not in settings:
             raise
         raise MissingExtraError(
-            f"Spark does not start with the packages {brought['spark.jars.packages']}",
+            f"Spark does not start with the packages {settings[_PACKAGES]}",
             hint="they come from Maven Central; without it, put the jars into a session of your own and pass it",
         ) from error
+
+
+def is_connect(session: object) -> bool:
+    """Whether it is a session of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def check_session(session: object) -> None:
@@ -85,7 +103,7 @@ def strict_session(session: SparkSession) -> SparkSession:
     """
     if all(session.conf.get(key) == value for key, value in _STRICT.items()):
         return session
-    if not hasattr(session, "newSession") or type(session).__module__.startswith("pyspark.sql.connect"):
+    if not hasattr(session, "newSession") or is_connect(session):
         loose = next(key for key, value in _STRICT.items() if session.conf.get(key) != value)
         raise UnsupportedError(f"the session has {loose}={session.conf.get(loose)}", hint=f"set it to {_STRICT[loose]}")
     beside = session.newSession()
@@ -108,13 +126,3 @@ def _use_this_python(session: SparkSession) -> None:
     context = session.sparkContext
     if str(context.master).startswith("local"):
         context.pythonExec = sys.executable
-
-
-def _require_java() -> None:
-    if _is_remote():
-        return  # the server has it
-    home = os.environ.get("JAVA_HOME")
-    found = (Path(home) / "bin" / "java").exists() if home else shutil.which("java") is not None
-    if not found:
-        where = f"JAVA_HOME is {home}, and there is no java in it" if home else "there is no java on the path"
-        raise MissingExtraError(f"Spark needs Java 17 or newer, and {where}", hint=_JAVA_HINT)
