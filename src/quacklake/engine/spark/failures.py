@@ -45,6 +45,7 @@ _FULL = re.compile("No space left on device|Disk quota exceeded")
 _OURS = re.compile(r"quacklake\.errors\.(\w+): (.*)")
 """What a task says that runs our code."""
 _FROM_TASKS = {"StorageError": StorageError, "AuthError": AuthError}
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
 
 @contextmanager
@@ -80,6 +81,9 @@ def query_errors() -> Iterator[None]:
         raise InvalidInputError(reason.strip()) from error
     except PySparkException as error:
         text = str(error)
+        missing = _about_packages(text)
+        if missing is not None:
+            raise missing from error
         if any(mark in f"{error.getCondition()} {text}" for mark in _BAD_VALUES):
             raise InvalidInputError(_reason(text)) from error
         raise StorageError(f"Spark cannot run the query: {_reason(text)}") from error
@@ -119,7 +123,7 @@ def _explain(text: str, condition: str, plan: WritePlan) -> QuacklakeError:
     ours = _OURS.search(text)
     if ours is not None and ours[1] in _FROM_TASKS:
         return _FROM_TASKS[ours[1]](ours[2])
-    fault = _about_store(text, plan.path, "write")
+    fault = _about_packages(text) or _about_store(text, plan.path, "write")
     if fault is not None:
         return fault
     full = _FULL.search(text)
@@ -129,6 +133,15 @@ def _explain(text: str, condition: str, plan: WritePlan) -> QuacklakeError:
     if condition.startswith(_BAD_WORDS + _BAD_VALUES) or any(mark in text for mark in _BAD_VALUES):
         return InvalidInputError(f"{plan.table}: {reason}", hint="nothing was written")
     return StorageError(f"Spark cannot write to {plan.path}: {reason}")
+
+
+def _about_packages(text: str) -> QuacklakeError | None:
+    """The error for what tasks cannot import."""
+    found = _NO_MODULE.search(text)
+    if found is None:
+        return None
+    how = "install it there in the version of the driver, or send it with spark.sparkContext.addPyFile: docs/spark.md"
+    return MissingExtraError(f"Spark's executors have no package {found[1].partition('.')[0]!r}", hint=how)
 
 
 def _about_store(text: str, path: str, act: str) -> QuacklakeError | None:
