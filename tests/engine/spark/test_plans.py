@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from quacklake.engine.spark import tasks
 from tests.engine.spark.conftest import Lake, MakeLake
 
 if TYPE_CHECKING:
@@ -123,3 +124,36 @@ def test_counting_runs_no_job_where_the_footers_know(make_lake: MakeLake) -> Non
     assert lake.session.table("t").scan(limit=7).count() == 7
     assert spark.sparkContext.statusTracker().getJobIdsForGroup("counting") == []
     assert lake.session.table("t").scan(where="i > 50").count() == 46
+
+
+def test_a_table_as_it_was_written_is_the_bare_read_with_the_size_of_its_files(make_lake: MakeLake) -> None:
+    lake = make_lake("CREATE TABLE t (i INTEGER, s VARCHAR)", "INSERT INTO t SELECT i, 'x' FROM range(1000) r(i)")
+    table = lake.session.table("t")
+    frame = table.to_spark()
+    found = frame._jdf.queryExecution()
+    assert found.analyzed().toString().split()[0] == "Relation"
+    sizes = [file.size for file in table.scan().files()]
+    assert found.optimizedPlan().stats().sizeInBytes() == sum(size or 0 for size in sizes)
+
+
+def test_a_condition_of_a_statement_reaches_the_files_once(
+    make_lake: MakeLake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = make_lake("CREATE TABLE t (i INTEGER)", "INSERT INTO t SELECT i FROM range(100) r(i)")
+    result = lake.session.sql("SELECT i FROM t WHERE i > 97")
+    plan = explained(result.to_spark(), capsys)
+    assert (plan.count("GreaterThan(i,97)"), len(re.findall(r"\bFilter \(", plan))) == (1, 1)
+    assert sorted(result) == [(98,), (99,)]
+
+
+def test_rows_that_tasks_read_are_not_sent_to_every_executor_in_a_join(
+    make_lake: MakeLake, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = make_lake("CREATE TABLE t (i INTEGER, v VARIANT)", "INSERT INTO t SELECT i, i::VARIANT FROM range(100) r(i)")
+    large = lake.session.spark.range(1 << 40)
+    small = lake.session.table("t").to_spark()
+    assert "BroadcastHashJoin" in explained(large.join(small, large.id == small.i), capsys)
+    monkeypatch.setattr(tasks, "_SMALL", 0)
+    unknown = lake.session.table("t").to_spark()
+    assert "SortMergeJoin" in explained(large.join(unknown, large.id == unknown.i), capsys)
+    assert unknown.filter("i > 97").count() == 2

@@ -20,6 +20,7 @@ from quacklake.engine.local.groups import FileGroup, group_files, wanted_columns
 from quacklake.engine.local.query import Query
 from quacklake.engine.spark.frames import Frames, free_name
 from quacklake.engine.spark.rows import shaped_batches
+from quacklake.engine.spark.tasks import of_open_size
 from quacklake.engine.spark.types import export_sql, row_schema
 from quacklake.engine.spark.where import session_sql
 from quacklake.errors import InvalidInputError
@@ -143,7 +144,7 @@ class FeedFrames:
         slim = replace(self._plan, where=None, changes=TableChanges(changes.start, changes.end))
         numbers = self._spark.range(0, len(changes.thinned), 1, len(changes.thinned))
         work = _work(slim, changes.thinned, columns, schema, self._stores.secrets)
-        return numbers.mapInArrow(work, schema)
+        return of_open_size(numbers.mapInArrow(work, schema), [each.file for each in changes.thinned])
 
     def _ended(self, columns: tuple[Column, ...]) -> DataFrame:
         """The rows that were alive in files when these were dropped."""

@@ -65,6 +65,8 @@ class Frames:
 
     def read(self, groups: Sequence[FileGroup]) -> DataFrame:
         """The rows of the plan."""
+        if not self.hidden and self._columns == tuple(self._plan.columns):
+            return self._limited(self._rows(groups))
         outputs = [
             f"{quote_name(hidden)} AS {name}" for hidden, name in zip(self.hidden, (ROW_ID, SNAPSHOT_ID), strict=False)
         ]
@@ -120,8 +122,12 @@ class Frames:
             frame = frame.withColumns({name: values.select(name).scalar() for name in values.columns})
         if read.condition is not None:
             frame = frame.filter(read.condition)
-        named = zip(read.columns, self._schema.fields, strict=True)
-        return frame.selectExpr(*(f"{sql} AS {quote_name(field.name)}" for sql, field in named))
+        names = [quote_name(field.name) for field in self._schema.fields]
+        has_more = read.metadata or read.lookup is not None
+        if read.schema == self._schema and list(read.columns) == names and not has_more:
+            # A step costs time to plan, also one that changes nothing.
+            return frame
+        return frame.selectExpr(*(f"{sql} AS {name}" for sql, name in zip(read.columns, names, strict=True)))
 
     def _inlined(self, plan: ScanPlan) -> DataFrame:
         import pyarrow as pa

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quacklake.engine.spark.failures import query_errors
@@ -39,7 +40,10 @@ def run_query(spark: SparkSession, query: Query, read: Callable[[ScanPlan | Chan
 
 
 def _frame(spark: SparkSession, source: Any, read: Callable[[ScanPlan | ChangePlan], DataFrame]) -> DataFrame:
-    if isinstance(source, ScanPlan | ChangePlan):
+    if isinstance(source, ScanPlan):
+        # Its predicate is a part of the statement, which Spark applies, and has done its work: files are left out.
+        return read(replace(source, where=None))
+    if isinstance(source, ChangePlan):
         return read(source)
     if isinstance(source, Query):
         found = run_query(spark, source, read)
