@@ -1,4 +1,4 @@
-"""A tour: a lake is made, loaded, corrected and evolved on Spark, read as it was before, and shared with DuckDB.
+"""A tour: a lake is made, loaded, corrected, evolved and queried on Spark, read as it was, and shared with DuckDB.
 
 Run it with `make demo`. Everything happens in a temporary folder and is gone afterwards.
 """
@@ -41,7 +41,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="quacklake-demo-") as name:
         folder = Path(name)
         with start_spark(folder) as spark, make_lake(folder, spark) as session:
-            for step in (load, correct, evolve, query, travel, explain):
+            for step in (load, correct, evolve, query, follow, travel, explain):
                 step(session)
         share(folder)
     return 0
@@ -152,10 +152,27 @@ def report(done: ql.Commit) -> None:
 
 
 def query(session: ql.Session) -> None:
-    """A query on Spark over everything that happened."""
-    say("A query, run by Spark", "session.table('sightings').to_spark().groupBy('species')…")
+    """SQL, run by Spark, over everything that happened."""
+    say("It is queried", "session.sql('SELECT … FROM sightings')")
     with timed():
-        print_frame(summarise(session.table("sightings").to_spark(), "weight"))
+        found = session.sql(
+            """SELECT species, count(*) AS seen, round(avg(weight), 1) AS `mean grams`,
+                      count_if(observer = 'Ada') AS `by Ada`
+               FROM sightings GROUP BY species ORDER BY species"""
+        )
+        print_frame(found.to_spark())
+
+
+def follow(session: ql.Session) -> None:
+    """The change feed: what the last two snapshots did, row by row, here counted."""
+    say("What changed", "session.sql(\"SELECT … FROM table_changes('sightings', 3, 4)\")")
+    with timed():
+        found = session.sql(
+            """SELECT snapshot_id AS snapshot, change_type AS change, count(*) AS rows,
+                      min(id) AS first, max(id) AS last
+               FROM table_changes('sightings', 3, 4) GROUP BY ALL ORDER BY snapshot, change"""
+        )
+        print_frame(found.to_spark())
 
 
 def travel(session: ql.Session) -> None:

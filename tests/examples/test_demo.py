@@ -23,6 +23,10 @@ def test_the_demo_runs_and_shows_what_it_promises(tmp_path: Path) -> None:
     assert "snapshot 2: 30,000 inserted, 0 updated, 0 deleted" in done.stdout
     assert "snapshot 3: 900 inserted, 900 updated, 100 deleted" in done.stdout
     assert "snapshot 4: 0 inserted, 2,500 updated, 0 deleted" in done.stdout
+    assert ["smew", "8400", "736.1", "2500"] in lines
+    assert ["3", "insert", "900", "30001", "30999"] in lines
+    assert ["3", "delete", "100", "29000", "29990"] in lines
+    assert ["4", "update_postimage", "2500", "11", "29999"] in lines
     assert ["smew", "7500", "750.0"] in lines
     assert ["smew", "8400", "736.1"] in lines
     assert "at=2: 30,000 rows" in done.stdout
