@@ -172,6 +172,8 @@ def test_a_text_that_the_session_would_misread_is_refused(make_lake: MakeLake, s
     lake = make_lake("CREATE TABLE t (s VARCHAR)", "INSERT INTO t VALUES ('it''s')", spark=mine)
     with pytest.raises(ql.UnsupportedError, match="escapedStringLiterals"):
         lake.session.table("t").to_spark(where='s = "it\'s"')
+    with pytest.raises(ql.UnsupportedError, match="escapedStringLiterals"):
+        lake.session.sql("""SELECT s FROM t WHERE s = "it's" """)
 
 
 def test_closing_leaves_a_session_that_was_given_running(make_lake: MakeLake, spark: SparkSession) -> None:

@@ -140,7 +140,7 @@ def _about_packages(text: str) -> QuacklakeError | None:
     found = _NO_MODULE.search(text)
     if found is None:
         return None
-    how = "install it there in the version of the driver, or send it with spark.sparkContext.addPyFile: docs/spark.md"
+    how = "install the version of the driver there, or send it with addPyFile: docs/spark_sessions.md says how"
     return MissingExtraError(f"Spark's executors have no package {found[1].partition('.')[0]!r}", hint=how)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quacklake.engine.spark.failures import query_errors
+from quacklake.engine.spark.where import session_sql
 from quacklake.plan.changes import ChangePlan
 from quacklake.plan.query import Query
 from quacklake.plan.scan import ScanPlan
@@ -26,6 +27,7 @@ def run_query(spark: SparkSession, query: Query, read: Callable[[ScanPlan | Chan
 
     Raises:
         InvalidInputError: When Spark refuses the text, in Spark's words.
+        UnsupportedError: When the session would take a condition for something else than the catalog did.
     """
     frames = {word: _frame(spark, source, read) for word, source in query.sources.items()}
     text = query.text
@@ -41,7 +43,10 @@ def run_query(spark: SparkSession, query: Query, read: Callable[[ScanPlan | Chan
 
 def _frame(spark: SparkSession, source: Any, read: Callable[[ScanPlan | ChangePlan], DataFrame]) -> DataFrame:
     if isinstance(source, ScanPlan):
-        # Its predicate is a part of the statement, which Spark applies, and has done its work: files are left out.
+        if source.where is not None:
+            # Spark must not judge rows otherwise than the catalog has judged files: what it would is refused here.
+            session_sql(spark, source.where)
+        # It is a part of the statement, which Spark applies, and has done its work: files are left out.
         return read(replace(source, where=None))
     if isinstance(source, ChangePlan):
         return read(source)
