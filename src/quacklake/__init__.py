@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from quacklake.session import Session, connect
     from quacklake.source.register import register
     from quacklake.table import Table
+    from quacklake.tenancy.tenants import Tenants, tenants
     from quacklake.transaction import Transaction
 
 __version__ = "0.1.0"
@@ -46,9 +47,11 @@ _LAZY = {
     "Scan": "quacklake.scan",
     "Session": "quacklake.session",
     "Table": "quacklake.table",
+    "Tenants": "quacklake.tenancy.tenants",
     "Transaction": "quacklake.transaction",
     "connect": "quacklake.session",
     "register": "quacklake.source.register",
+    "tenants": "quacklake.tenancy.tenants",
     "when_matched": "quacklake.plan.merge",
     "when_not_matched": "quacklake.plan.merge",
     "when_not_matched_by_source": "quacklake.plan.merge",
@@ -73,11 +76,13 @@ __all__ = [
     "Session",
     "StorageError",
     "Table",
+    "Tenants",
     "Transaction",
     "UnsupportedError",
     "VersionError",
     "connect",
     "register",
+    "tenants",
     "when_matched",
     "when_not_matched",
     "when_not_matched_by_source",

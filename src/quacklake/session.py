@@ -20,7 +20,7 @@ from quacklake.catalog.view import CatalogView, Option, Snapshot
 from quacklake.commit.outcome import Commit
 from quacklake.ddl.verbs import LakeVerbs, OptionVerbs
 from quacklake.engine.protocol import Engine
-from quacklake.errors import InvalidInputError, NotFoundError, UnsupportedError
+from quacklake.errors import InvalidInputError, NotFoundError
 from quacklake.lakes import OWN, HeldLakes, check_catalog_name
 from quacklake.names import TableName
 from quacklake.secrets.keyring import Keyring
@@ -62,13 +62,13 @@ def connect(
         url: `sqlite:///f`, `duckdb:///f`, `postgresql://u:p@h/db`, `mysql://u:p@h/db`, a bare path, or
             `ducklake:…` as DuckDB spells it.
         data_path: Where the files go. Beside the catalog for catalogs that are files; others need it once.
-        catalog: The tenant, in a database shared by many.
+        catalog: One of many catalogs that share the database, as `tenants` manages them.
         metadata_schema: The SQL schema (PostgreSQL) or database (MySQL) that holds the metadata tables.
         engine: What runs queries that bring no data of their own.
         spark: The Spark session to use; else the active one; else one is started when first needed.
         at: A snapshot id or a moment: the whole session reads as of then, and only reads.
         read_only: Refuse to write.
-        create: Make the lake when the database holds none.
+        create: Make the lake when the database holds none, or the catalog when those that share it have none such.
         encrypted: Encrypt the files of a lake that is made now.
         override_data_path: Use `data_path` for this session though the lake says otherwise.
         migrate: Upgrade a lake of an older version of the format. Never done without being asked.
@@ -79,14 +79,10 @@ def connect(
     check_catalog_name(name)
     if engine not in ("spark", "local"):
         raise InvalidInputError(f"there is no engine {engine!r}", hint="choose 'spark' or 'local'")
-    if catalog is not None:
-        raise UnsupportedError(
-            f"catalog={catalog!r}: databases that many catalogs share are not supported yet",
-            hint="give each lake a database, or a metadata_schema, of its own",
-        )
     secrets = Keyring(storage_options)
     opened = open_catalog(
         str(url),
+        catalog=catalog,
         data_path=None if data_path is None else str(data_path),
         metadata_schema=metadata_schema,
         create=create and not read_only and at is None,

@@ -140,18 +140,20 @@ class Transaction(LakeVerbs, SqlDoor):
 
     def write_plan(self, entry: TableEntry) -> WritePlan:
         """How new files of a table look, for an engine."""
-        return build_write_plan(
+        plan = build_write_plan(
             self._catalog.options(),
             entry,
             encrypted=self._catalog.encrypted,
             inline_rows=self._session._inline_rows,
             backend_name=self._catalog.backend.name,
         )
+        return replace(plan, snapshot_id=self._catalog.reserved)
 
     def examine(self, entry: TableEntry, where: Predicate | None = None) -> TableContents:
         """The rows of a table on which it depends what will be written to it; others must not change them meanwhile."""
         self._refuse_ended()
         self._examined.add(entry.table_id)
+        self._catalog.reserve()
         return self._catalog.contents(entry.name, None, where)
 
     def contents(self, entry: TableEntry) -> TableContents:
@@ -207,7 +209,7 @@ class Transaction(LakeVerbs, SqlDoor):
             return self._done
         self._refuse_unsigned()
         self._session._ensure_indexes(self._catalog.base)
-        committer = Committer(self._session._catalog, intent, self._restamp)
+        committer = Committer(self._session._catalog, intent, self._restamp, self._catalog.reserved)
         try:
             outcome = committer.commit()
         except BaseException:

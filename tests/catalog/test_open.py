@@ -293,9 +293,3 @@ def test_a_duckdb_catalog_can_have_an_sql_schema_of_its_own(tmp_path: Path, duck
 def test_sqlite_has_no_sql_schemas(tmp_path: Path) -> None:
     with pytest.raises(ql.InvalidInputError, match="SQLite has no SQL schemas"):
         ql.connect(f"sqlite:///{tmp_path}/lake.db", metadata_schema="x")
-
-
-def test_a_catalog_among_many_is_refused_as_long_as_there_are_none(tmp_path: Path) -> None:
-    with pytest.raises(ql.UnsupportedError, match="many catalogs share"):
-        ql.connect(f"sqlite:///{tmp_path}/l.db", catalog="wb")
-    assert list(tmp_path.iterdir()) == []

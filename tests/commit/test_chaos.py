@@ -46,6 +46,24 @@ class Told:
                 self.perhaps_gone[gone] = operation
 
 
+def agree(session: ql.Session, told: Told) -> dict[int, int]:
+    """That the lake holds what its writers were told; by operation, how many rows it has."""
+    rows = Counter(row["operation"] for row in session.table("a").to_arrow().to_pylist())
+    sizes = {row["operation"]: row["value"] for row in session.table("b").to_arrow().to_pylist()}
+    assert session.table("b").count() == len(sizes)
+    ids = [row["rowid"] for row in session.table("a").scan(row_ids=True).to_arrow().to_pylist()]
+    assert len(set(ids)) == len(ids)
+    assert [str(finding) for finding in session.check()] == []
+    assert dict(rows) == sizes  # both tables, or neither
+    there = set(sizes)
+    assert told.done - told.gone - set(told.perhaps_gone) <= there
+    assert all((gone in there) != (operation in there) for gone, operation in told.perhaps_gone.items())
+    assert not there & told.refused
+    assert not there & told.gone
+    assert there <= told.done | told.unknown
+    return sizes
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
@@ -78,19 +96,7 @@ def test_sixteen_writers_some_of_them_killed_leave_what_they_were_told(
     told = Told(logs)
     assert len(told.done) > 16
     with ql.connect(place.url, engine="local") as session:
-        rows = Counter(row["operation"] for row in session.table("a").to_arrow().to_pylist())
-        sizes = {row["operation"]: row["value"] for row in session.table("b").to_arrow().to_pylist()}
-        assert session.table("b").count() == len(sizes)
-        ids = [row["rowid"] for row in session.table("a").scan(row_ids=True).to_arrow().to_pylist()]
-        assert len(set(ids)) == len(ids)
-        assert [str(finding) for finding in session.check()] == []
-    assert dict(rows) == sizes  # both tables, or neither
-    there = set(sizes)
-    assert told.done - told.gone - set(told.perhaps_gone) <= there
-    assert all((gone in there) != (operation in there) for gone, operation in told.perhaps_gone.items())
-    assert not there & told.refused
-    assert not there & told.gone
-    assert there <= told.done | told.unknown
+        sizes = agree(session, told)
     with duck(place) as connection:
         found = connection.execute("SELECT operation, count(*) FROM a GROUP BY 1").fetchall()
     assert dict(found) == sizes

@@ -19,6 +19,7 @@ FRONT = (
     "dml",
     "sql",
     "source",
+    "tenancy",
 )
 
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {

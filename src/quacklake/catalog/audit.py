@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.load import load_snapshot
+from quacklake.catalog.shared.layout import only_own
 from quacklake.catalog.tables import CatalogTables
 from quacklake.storage.paths import join
 
@@ -72,6 +73,7 @@ class KnownFile:
 
 def find_faults(connection: sa.Connection, tables: CatalogTables, backend: Backend) -> Iterator[Finding]:
     """Everything in which the catalog contradicts itself."""
+    tables = only_own(tables)
     yield from _find_duplicates(connection, tables)
     yield from _find_counters(connection, tables)
     yield from _find_dangling(connection, tables)
@@ -81,6 +83,7 @@ def find_faults(connection: sa.Connection, tables: CatalogTables, backend: Backe
 
 def load_known_files(connection: sa.Connection, tables: CatalogTables, data_path: str) -> Iterator[KnownFile]:
     """Every data file and delete file that some snapshot shows."""
+    tables = only_own(tables)
     roots = load_roots(connection, tables, data_path)
     for table in (tables.data_file, tables.delete_file):
         query = sa.select(table.c.table_id, table.c.path, table.c.path_is_relative, table.c.file_size_bytes)

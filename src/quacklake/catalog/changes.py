@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from quacklake.catalog.inlined_columns import Choice
 from quacklake.catalog.legacy import split_births
 from quacklake.catalog.load import load_snapshot
 from quacklake.catalog.queries import TABLE
+from quacklake.catalog.shared.expired import load_expired
 from quacklake.catalog.tables import SNAPSHOT, START, CatalogTables, optional, prepared
 from quacklake.catalog.view import Snapshot, TableEntry
 from quacklake.errors import InvalidInputError, NotFoundError
@@ -155,9 +157,24 @@ def _load_moves(
     if not found:
         return frozenset()
     asked = {"start": start, "snapshot": end}
-    known = set(connection.execute(_snapshots_between(tables), asked).scalars())
+    known = sorted(connection.execute(_snapshots_between(tables), asked).scalars())
+    expired = load_expired(connection, tables)
     # What was born in a snapshot that was expired since is seen only where it was moved to.
-    return frozenset(each for each in found if each == start or each - 1 in known)
+    return frozenset(each for each in found if each == start or _follows(each, known, expired))
+
+
+def _follows(snapshot_id: int, known: list[int], expired: int | None) -> bool:
+    """Whether the snapshot right before this one is still there.
+
+    Args:
+        snapshot_id: This one.
+        known: Those of the range, in order.
+        expired: In a shared database, where ids have gaps, the newest that has gone.
+    """
+    before = known[: bisect_left(known, snapshot_id)]
+    if not before:
+        return False
+    return before[-1] == snapshot_id - 1 if expired is None else expired < before[-1]
 
 
 def _has_rewritten(changes: str | None, table_id: int) -> bool:

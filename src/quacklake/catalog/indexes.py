@@ -42,6 +42,23 @@ _EVERYWHERE: Mapping[str, tuple[str, ...]] = {
     "column_mapping": ("table_id",),
     "name_mapping": ("mapping_id",),
 }
+# The same where many catalogs share the tables: each finds its own rows, however many others there are.
+_OF_CATALOG: Mapping[str, tuple[str, ...]] = {
+    "metadata": ("scope_id",),
+    "snapshot": ("catalog_id, snapshot_id",),
+    "snapshot_changes": ("catalog_id, snapshot_id",),
+    "schema": ("catalog_id, schema_id",),
+    "table": ("catalog_id, table_id",),
+    "view": ("catalog_id, view_id",),
+    "macro": ("catalog_id, macro_id", "macro_id"),
+    "macro_impl": ("macro_id",),
+    "macro_parameters": ("macro_id",),
+    "table_stats": ("catalog_id, table_id",),
+    "partition_info": ("catalog_id, table_id",),
+    "schema_versions": ("catalog_id, table_id",),
+    "files_scheduled_for_deletion": ("catalog_id",),
+    "file_variant_stats": ("data_file_id",),
+}
 _BY_NAME = {
     "quacklake_table_name": ("table", "lower(table_name)"),
     "quacklake_view_name": ("view", "lower(view_name)"),
@@ -74,14 +91,20 @@ def is_large(snapshot: Snapshot) -> bool:
     return max(snapshot.next_file_id, snapshot.next_catalog_id, snapshot.snapshot_id) >= MANY
 
 
-def ensure_indexes(backend: Backend) -> None:
-    """Make the indexes that are missing. Whoever may not make them does without: they change no answer."""
+def ensure_indexes(backend: Backend, *, shared: bool = False) -> None:
+    """Make the indexes that are missing. Whoever may not make them does without: they change no answer.
+
+    Args:
+        backend: The database.
+        shared: Whether many catalogs share it.
+    """
     if backend.name not in _KNOWN:
         return
     try:
         with backend.read() as connection:
             known = _load_known(connection, backend)
-        if missing := [name for name in wanted_indexes(backend.name) if name not in known]:
+        wanted = wanted_indexes(backend.name, shared=shared)
+        if missing := {name: wanted[name] for name in wanted if name not in known}:
             # SQLite waits before a transaction begins, the servers when a statement does.
             opened = backend.hurry() if isinstance(backend, SqliteBackend) else backend.write()
             with opened as connection:
@@ -91,14 +114,17 @@ def ensure_indexes(backend: Backend) -> None:
         return
 
 
-def wanted_indexes(backend_name: str) -> dict[str, tuple[str, str]]:
+def wanted_indexes(backend_name: str, *, shared: bool = False) -> dict[str, tuple[str, str]]:
     """By name, the table without its prefix, and how it is indexed."""
     wanted = {
         f"quacklake_{table}_{columns.split(', ')[0]}": (table, f"({columns})")
-        for table, lists in _EVERYWHERE.items()
+        for table, lists in {**_EVERYWHERE, **(_OF_CATALOG if shared else {})}.items()
         for columns in lists
     }
-    if backend_name != "mysql":
+    if backend_name == "sqlite" and shared:
+        # Many catalogs have a table of the same name, and PostgreSQL indexes no long names together with a catalog.
+        wanted |= {name: (table, f"(catalog_id, {key})") for name, (table, key) in _BY_NAME.items()}
+    elif backend_name != "mysql" and not shared:
         # MariaDB has no index on an expression.
         kind = "USING hash " if backend_name == "postgresql" else ""
         wanted |= {name: (table, f"{kind}({key})") for name, (table, key) in _BY_NAME.items()}
@@ -107,9 +133,9 @@ def wanted_indexes(backend_name: str) -> dict[str, tuple[str, str]]:
     return wanted
 
 
-def index_statement(name: str, backend_name: str, sql_schema: str | None, dialect: sa.Dialect) -> str:
+def index_statement(name: str, wanted: tuple[str, str], sql_schema: str | None, dialect: sa.Dialect) -> str:
     """CREATE INDEX for one of the wanted indexes."""
-    table, how = wanted_indexes(backend_name)[name]
+    table, how = wanted
     place = f"{dialect.identifier_preparer.quote_schema(sql_schema)}." if sql_schema else ""
     return f"CREATE INDEX {name} ON {place}ducklake_{table} {how}"
 
@@ -119,12 +145,12 @@ def _load_known(connection: sa.Connection, backend: Backend) -> set[str]:
     return set(connection.execute(sa.text(_KNOWN[backend.name]), asked).scalars())
 
 
-def _create(connection: sa.Connection, backend: Backend, names: list[str]) -> None:
+def _create(connection: sa.Connection, backend: Backend, missing: Mapping[str, tuple[str, str]]) -> None:
     for statement in _IMPATIENCE[backend.name]:
         connection.exec_driver_sql(statement)
     try:
-        for name in names:
-            connection.exec_driver_sql(index_statement(name, backend.name, backend.sql_schema, connection.dialect))
+        for name, wanted in missing.items():
+            connection.exec_driver_sql(index_statement(name, wanted, backend.sql_schema, connection.dialect))
     finally:
         if backend.name in _PATIENCE and not connection.invalidated:
             connection.exec_driver_sql(_PATIENCE[backend.name])

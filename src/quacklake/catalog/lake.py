@@ -27,6 +27,7 @@ from quacklake.catalog.load import (
     recall,
 )
 from quacklake.catalog.prune import kept_files
+from quacklake.catalog.shared.expired import load_expired
 from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.version import check_writable
 from quacklake.catalog.view import CatalogView, Option, Snapshot, TableEntry
@@ -85,6 +86,8 @@ class Catalog:
     """Where the lake's files are: absolute or a URL, with a slash at the end."""
     version: str
     encrypted: bool = False
+    catalog_id: int | None = None
+    """Which one it is of those that share the database; None for a lake that has it for itself."""
     _known: dict[tuple[int, str, str], CatalogView] = field(default_factory=dict, repr=False, compare=False)
     _newest: dict[tuple[str, str], CatalogView] = field(default_factory=dict, repr=False, compare=False)
     _settled: Settled = field(default_factory=dict, repr=False, compare=False)
@@ -96,6 +99,18 @@ class Catalog:
     def snapshots(self, after: int | None = None) -> list[Snapshot]:
         """Every snapshot, oldest first; or those after one."""
         return self._read(lambda connection: load_snapshots(connection, self.tables, after))
+
+    def find_expired(self, after: int, until: int) -> int | None:
+        """A snapshot between two, the second included, that was there and has gone; None when none has."""
+
+        def find(connection: sa.Connection) -> int | None:
+            newest_gone = load_expired(connection, self.tables)
+            if newest_gone is not None:
+                return newest_gone if newest_gone > after else None
+            known = {each.snapshot_id for each in load_snapshots(connection, self.tables, after)}
+            return next((id_ for id_ in range(after + 1, until + 1) if id_ not in known), None)
+
+        return self._read(find)
 
     def options(self) -> tuple[Option, ...]:
         """Every setting of the lake."""

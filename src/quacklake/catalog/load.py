@@ -213,6 +213,8 @@ def _snapshot_at(connection: sa.Connection, tables: CatalogTables, moment: datet
 def _no_snapshot(connection: sa.Connection, tables: CatalogTables, at: At) -> NotFoundError:
     ids = tables.snapshot.c.snapshot_id
     oldest, newest = connection.execute(sa.select(sa.func.min(ids), sa.func.max(ids))).one()
+    if oldest is None and tables.shared is not None:
+        return NotFoundError("the catalog is gone", hint="somebody has dropped it")
     if oldest is None:
         return NotFoundError("the lake has no snapshot at all", hint="the catalog is damaged; restore it from a backup")
     what = f"as old as {at.isoformat()}" if isinstance(at, datetime) else f"{at}"

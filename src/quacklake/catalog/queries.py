@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from quacklake.catalog.columns import Moment
-from quacklake.catalog.tables import SNAPSHOT, CatalogTables, prepared, visible
+from quacklake.catalog.tables import SNAPSHOT, CatalogTables, of_own_tables, prepared, visible
 
 if TYPE_CHECKING:
     Query = sa.Select[*tuple[Any, ...]]
@@ -195,7 +195,7 @@ def all_columns(tables: CatalogTables) -> Query:
             column.default_value_type,
             column.default_value_dialect,
         )
-        .where(visible(tables.column))
+        .where(visible(tables.column), *of_own_tables(tables, column.table_id))
         .order_by(column.table_id, column.column_order, column.column_id)
     )
 
@@ -213,7 +213,7 @@ def all_comments(tables: CatalogTables) -> Query:
     # The newest last: readers keep the last one.
     return (
         sa.select(tag.table_id, tag.column_id, tag.value)
-        .where(visible(tables.column_tag), tag.key == "comment")
+        .where(visible(tables.column_tag), tag.key == "comment", *of_own_tables(tables, tag.table_id))
         .order_by(tag.begin_snapshot)
     )
 
@@ -252,7 +252,7 @@ def all_sorts(tables: CatalogTables) -> Query:
     return (
         sa.select(info.c.table_id, info.c.sort_id, key.expression, key.sort_direction, key.null_order, key.dialect)
         .select_from(info.join(tables.sort_expression, keys))
-        .where(visible(info))
+        .where(visible(info), *of_own_tables(tables, info.c.table_id))
         .order_by(info.c.sort_id, key.sort_key_index)
     )
 
@@ -267,7 +267,11 @@ def sorts_of_table(tables: CatalogTables) -> Query:
 def all_tags(tables: CatalogTables) -> Query:
     """The tags of tables and views."""
     tag = tables.tag.c
-    return sa.select(tag.object_id, tag.key, tag.value).where(visible(tables.tag)).order_by(tag.begin_snapshot)
+    query = sa.select(tag.object_id, tag.key, tag.value).where(visible(tables.tag)).order_by(tag.begin_snapshot)
+    if tables.shared is None:
+        return query
+    own = sa.union_all(sa.select(tables.table.c.table_id), sa.select(tables.view.c.view_id))
+    return query.where(tag.object_id.in_(own))
 
 
 @prepared

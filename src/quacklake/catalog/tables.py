@@ -6,14 +6,17 @@ everywhere else in the project the words of ARCHITECTURE.md are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 
 from quacklake.catalog.columns import TEXT, Flag, Moment, Uuid
+
+if TYPE_CHECKING:
+    from quacklake.catalog.shared.layout import SharedTables
 
 # table -> its columns in order; "!" marks a primary key, "*" a column that is NOT NULL.
 LAYOUT: Mapping[str, str] = {
@@ -138,6 +141,8 @@ class CatalogTables:
     """The SQL schema that holds the tables; inlined rows live there as well."""
     split_files: sa.Table | None = None
     """Where an old catalog keeps which rows of a merged file each snapshot shows; None where there is no such thing."""
+    shared: SharedTables | None = None
+    """What there is besides in a database that many catalogs share; None where a lake is alone."""
     prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
     """Statements on these tables that have been built already."""
 
@@ -182,6 +187,11 @@ def build_table(name: str, registry: sa.MetaData) -> sa.Table:
             )
         )
     return sa.Table(f"ducklake_{name}", registry, *columns)
+
+
+def of_own_tables(tables: CatalogTables, table_id: sa.ColumnElement[int]) -> Sequence[sa.ColumnElement[bool]]:
+    """The condition that keeps to what belongs to tables of the lake; where it is alone, all does."""
+    return () if tables.shared is None else (table_id.in_(sa.select(tables.table.c.table_id)),)
 
 
 def visible(table: sa.FromClause, snapshot_id: int | sa.ColumnElement[int] = SNAPSHOT) -> sa.ColumnElement[bool]:

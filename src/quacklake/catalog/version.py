@@ -7,6 +7,9 @@ from quacklake.errors import VersionError
 CURRENT = "1.0"
 """What is created and written."""
 
+SHARED = "1.0-shared"
+"""What a database says that many catalogs share: DuckDB, which knows no catalogs, then refuses it."""
+
 READABLE = ("0.1", "0.2", "0.3-dev1", "0.3", "0.4-dev1", "0.4", CURRENT, "1.1-dev1")
 """What is read as it is, oldest first. The last adds columns and tables that reading does without."""
 
@@ -20,7 +23,7 @@ def check_readable(version: str, display: str) -> None:
     Raises:
         VersionError: When the version is unknown, or newer than this package.
     """
-    if version not in READABLE:
+    if version not in (*READABLE, SHARED):
         raise VersionError(
             f"the lake in {display} has version {version!r}, and this package reads {READABLE[0]} to {READABLE[-1]}",
             hint="upgrade quacklake",
@@ -38,7 +41,7 @@ def check_writable(version: str, display: str) -> None:
             f"the lake in {display} has version {version}, and only {CURRENT} is written",
             hint="open it once with migrate=True; programs that know only the old version cannot read it after that",
         )
-    if version != CURRENT:
+    if version not in (CURRENT, SHARED):
         raise VersionError(
             f"the lake in {display} has version {version}, and only {CURRENT} is written", hint="upgrade quacklake"
         )

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from quacklake.cli import listings, maintaining, scans, statements, writes
+from quacklake.cli import listings, maintaining, scans, statements, tenants, writes
 from quacklake.cli.edge import Edge
-from quacklake.cli.options import AtOption, EngineChoice, EngineOption, JsonOption, LakeOption, Settings
+from quacklake.cli.options import AtOption, EngineChoice, EngineOption, JsonOption, LakeOption, Settings, TenantOption
 
 app = typer.Typer(
     name="quacklake",
@@ -33,6 +33,7 @@ def _print_version(wanted: bool) -> None:
 def set_up(
     ctx: typer.Context,
     lake: LakeOption = None,
+    tenant: TenantOption = None,
     engine: EngineOption = EngineChoice.local,
     at: AtOption = None,
     json: JsonOption = False,
@@ -42,11 +43,11 @@ def set_up(
 ) -> None:
     """Look into a DuckLake lake: its tables, snapshots, files and rows; change it with SQL.
 
-    Data goes to stdout, words go to stderr. Nothing but `sql`, `append` and `maintain` changes the lake.
+    Data goes to stdout, words go to stderr. Nothing but `sql`, `append`, `maintain` and `tenants` changes anything.
 
     Example: `quacklake --lake sqlite:///lake.db scan events --where "country = 'DE'" --limit 5`
     """
-    ctx.obj = Settings(lake, engine, None if at is None else at.at, json)
+    ctx.obj = Settings(lake, engine, None if at is None else at.at, json, tenant)
 
 
 for command in (
@@ -63,6 +64,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(maintaining.app, name="maintain")
+app.add_typer(tenants.group, name="tenants")
 
 
 def main() -> None:

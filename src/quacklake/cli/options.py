@@ -55,6 +55,12 @@ LakeOption = Annotated[
         "--lake", envvar="QUACKLAKE_LAKE", metavar="URL", help="The lake: sqlite:///lake.db, postgresql://…, or a path."
     ),
 ]
+TenantOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tenant", envvar="QUACKLAKE_TENANT", metavar="NAME", help="Which of the catalogs that share the database."
+    ),
+]
 EngineOption = Annotated[
     EngineChoice,
     typer.Option("--engine", envvar="QUACKLAKE_ENGINE", help="What runs counts and SQL; scans stream through local."),
@@ -87,6 +93,18 @@ class Settings:
     engine: EngineChoice = EngineChoice.local
     at: int | datetime | None = None
     json: bool = False
+    tenant: str | None = None
+
+    @property
+    def url(self) -> str:
+        """The lake.
+
+        Raises:
+            typer.BadParameter: When nobody said which.
+        """
+        if not self.lake:
+            raise typer.BadParameter("give the lake with --lake URL or in QUACKLAKE_LAKE", param_hint="--lake")
+        return self.lake
 
     def open(self, *, writes: bool = False) -> Session:
         """Open the lake, to read only unless it is to be changed.
@@ -94,11 +112,11 @@ class Settings:
         Raises:
             typer.BadParameter: When nobody said which lake.
         """
-        if not self.lake:
-            raise typer.BadParameter("give the lake with --lake URL or in QUACKLAKE_LAKE", param_hint="--lake")
         from quacklake.session import connect
 
-        return connect(self.lake, engine=self.engine.value, at=self.at, read_only=not writes, create=False)
+        return connect(
+            self.url, catalog=self.tenant, engine=self.engine.value, at=self.at, read_only=not writes, create=False
+        )
 
 
 def settings_of(ctx: typer.Context) -> Settings:

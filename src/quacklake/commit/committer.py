@@ -28,6 +28,7 @@ from quacklake.commit.conflicts import find_conflicts
 from quacklake.commit.evidence import is_ours
 from quacklake.commit.prepare import Prepared, prepare
 from quacklake.commit.state import Turn, asking, load_happened, standing_in_line, take_turn
+from quacklake.commit.supply import Supply
 from quacklake.commit.verify import conflict_error
 from quacklake.errors import CatalogError
 from quacklake.plan.write import WrittenDeletes
@@ -65,10 +66,14 @@ class Committer:
         catalog: The lake.
         intent: What to do.
         restamp: Writes a delete file anew when the snapshot gets another id than expected.
+        reserved: In a shared database, the id that the snapshot gets unless others of the catalog commit before.
     """
 
-    def __init__(self, catalog: Catalog, intent: Intent, restamp: Restamp | None = None) -> None:
+    def __init__(
+        self, catalog: Catalog, intent: Intent, restamp: Restamp | None = None, reserved: int | None = None
+    ) -> None:
         self._catalog = catalog
+        self._supply = None if catalog.tables.shared is None else Supply(catalog, reserved)
         self._intent = intent
         self._restamp = restamp
         self._restamped = 0
@@ -159,8 +164,8 @@ class Committer:
         catalog = self._catalog
         turn = take_turn(connection, catalog.tables, catalog.backend, self._intent.base, self._known())
         self._judge(connection, turn)
-        self._refuse_stale(turn.newest.snapshot_id + 1)
-        prepared = prepare(connection, catalog.tables, catalog.backend, self._intent, turn)
+        self._refuse_stale(connection, turn.newest.snapshot_id)
+        prepared = prepare(connection, catalog.tables, catalog.backend, self._intent, turn, self._supply)
         attempt = Attempt(
             connection=connection,
             tables=catalog.tables,
@@ -188,8 +193,13 @@ class Committer:
         if conflicts:
             raise conflict_error(conflicts)
 
-    def _refuse_stale(self, snapshot_id: int) -> None:
-        if all(each.stamp in (None, snapshot_id) for change in self._intent.of(AddDeletes) for each in change.deletes):
+    def _refuse_stale(self, connection: sa.Connection, newest: int) -> None:
+        """Refuse delete files that say another snapshot than the one that this becomes."""
+        stamps = {each.stamp for change in self._intent.of(AddDeletes) for each in change.deletes} - {None}
+        if not stamps:
+            return
+        snapshot_id = newest + 1 if self._supply is None else self._supply.expect(connection, newest)
+        if stamps == {snapshot_id}:
             return
         if self._restamped < _RESTAMPS_OUTSIDE:
             raise _Stale(snapshot_id)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from quacklake.catalog.lake import Catalog
+from quacklake.catalog.shared.counters import is_part_of_commit
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.apply.files import relative_to
 from quacklake.commit.apply.snapshot import changes_text
 from quacklake.commit.changes import AddDeletes, AddFiles, CreateNamespace, CreateTable, CreateView
-from quacklake.commit.state import standing_in_line, take_turn
+from quacklake.commit.state import Turn, standing_in_line, take_turn
 from quacklake.errors import CatalogError, QuacklakeError
 
 _PATIENCE_SECONDS = 60.0
@@ -34,7 +35,7 @@ def is_ours(catalog: Catalog, attempt: Attempt) -> bool:
         try:
             with catalog.backend.write(standing_in_line(catalog.tables, catalog.backend)) as connection:
                 turn = take_turn(connection, catalog.tables, catalog.backend)
-                return _compare(connection, catalog, attempt, turn.newest.snapshot_id)
+                return _compare(connection, catalog, attempt, turn)
         except (sa.exc.SQLAlchemyError, QuacklakeError) as error:
             is_unknown = isinstance(error, _CannotTell)
             if is_unknown or time.monotonic() > deadline:
@@ -80,21 +81,26 @@ def _unknown(attempt: Attempt) -> CatalogError:
     )
 
 
-def _compare(connection: sa.Connection, catalog: Catalog, attempt: Attempt, newest: int) -> bool:
+def _compare(connection: sa.Connection, catalog: Catalog, attempt: Attempt, turn: Turn) -> bool:
     snapshot, changes = catalog.tables.snapshot, catalog.tables.snapshot_changes
     query = (
-        sa.select(snapshot, changes)
+        sa.select(*(column.label(column.key) for column in snapshot.c), changes)
         .select_from(snapshot.outerjoin(changes, changes.c.snapshot_id == snapshot.c.snapshot_id))
         .where(snapshot.c.snapshot_id == attempt.snapshot_id)
     )
     row = connection.execute(query).first()
-    if row is None and newest > attempt.snapshot_id:
+    newest, id_ = turn.newest.snapshot_id, attempt.snapshot_id
+    # Where ids have gaps, a newer snapshot says nothing of this one.
+    if row is None and (newest > id_ if turn.expired is None else turn.expired >= id_):
         # It has expired since, and what it brought may have gone with it.
         if _find_unique(connection, catalog, attempt):
             return True
         raise _CannotTell("the snapshot has expired")
     if row is None:
         return False
+    if catalog.tables.shared is not None and not is_part_of_commit(catalog.backend):
+        # Nobody else gets an id that was given to this attempt.
+        return True
     intent, ids = attempt.intent, attempt.ids
     stored = (row.schema_version, row.next_catalog_id, row.next_file_id, row.changes_made)
     said = (row.author, row.commit_message, row.commit_extra_info)

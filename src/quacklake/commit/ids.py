@@ -2,7 +2,8 @@
 
 Two counters are shared by everything: one by namespaces, tables, views, partitionings and sort orders, one by
 data files, delete files and name mappings. They are read from the newest snapshot inside the transaction that
-commits, so a failed attempt takes none.
+commits, so a failed attempt takes none. Where many catalogs share a database, ids are taken from counters that they
+share, and the counters of a snapshot only say how far it got.
 """
 
 from __future__ import annotations
@@ -56,25 +57,43 @@ class Allocation:
         return self.files[id_] if id_ < 0 else id_
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Ids that were taken from the counters of a shared database, in order."""
+
+    snapshot_id: int
+    entries: Sequence[int]
+    files: Sequence[int]
+
+    def fits(self, newest: int, entries: int, files: int) -> bool:
+        """Whether these are as many as needed, and newer than what a snapshot has."""
+        return self.snapshot_id > newest and (len(self.entries), len(self.files)) == (entries, files)
+
+
 class _Counter:
-    def __init__(self, next_id: int) -> None:
+    def __init__(self, next_id: int, taken: Sequence[int] | None) -> None:
         self.next_id = next_id
+        self._taken = None if taken is None else iter(taken)
 
     def take(self) -> int:
-        self.next_id += 1
-        return self.next_id - 1
+        id_ = self.next_id if self._taken is None else next(self._taken)
+        self.next_id = id_ + 1
+        return id_
 
 
-def allocate(newest: Snapshot, changes: Sequence[Change], known: Mapping[MappingKey, int]) -> Allocation:
+def allocate(
+    newest: Snapshot, changes: Sequence[Change], known: Mapping[MappingKey, int], taken: Taken | None = None
+) -> Allocation:
     """Ids for everything that the changes make.
 
     Args:
         newest: The snapshot that the commit comes after.
         changes: What it does.
         known: Name mappings that the catalog has already, which are used again.
+        taken: The ids to use, in a shared database: as many as there would be without.
     """
-    objects, catalog = _allocate_objects(newest, changes)
-    files = _Counter(newest.next_file_id)
+    objects, catalog = _allocate_objects(newest, changes, None if taken is None else taken.entries)
+    files = _Counter(newest.next_file_id, None if taken is None else taken.files)
     mappings: dict[MappingKey, int] = {}
     data_files: dict[int, int] = {}
     for change in changes:
@@ -95,7 +114,7 @@ def allocate(newest: Snapshot, changes: Sequence[Change], known: Mapping[Mapping
     }
     _signal_inlined(files, changes)
     return Allocation(
-        snapshot_id=newest.snapshot_id + 1,
+        snapshot_id=newest.snapshot_id + 1 if taken is None else taken.snapshot_id,
         schema_version=newest.schema_version + int(changes_catalog(changes)),
         next_catalog_id=catalog,
         next_file_id=files.next_id,
@@ -106,8 +125,10 @@ def allocate(newest: Snapshot, changes: Sequence[Change], known: Mapping[Mapping
     )
 
 
-def _allocate_objects(newest: Snapshot, changes: Sequence[Change]) -> tuple[dict[int, int], int]:
-    counter, ids = _Counter(newest.next_catalog_id), dict[int, int]()
+def _allocate_objects(
+    newest: Snapshot, changes: Sequence[Change], taken: Sequence[int] | None
+) -> tuple[dict[int, int], int]:
+    counter, ids = _Counter(newest.next_catalog_id, taken), dict[int, int]()
     for change in changes:
         if isinstance(change, CreateNamespace):
             ids[change.namespace_id] = counter.take()

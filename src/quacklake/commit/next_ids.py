@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from quacklake.catalog.lake import Catalog
+from quacklake.catalog.shared.counters import is_part_of_commit, peek_snapshot_id, take_ids
 
 
 def load_next_row_id(catalog: Catalog, table_id: int) -> int:
@@ -15,6 +16,22 @@ def load_next_row_id(catalog: Catalog, table_id: int) -> int:
     with catalog.backend.read() as connection:
         found = connection.execute(sa.select(stats.c.next_row_id).where(stats.c.table_id == table_id)).scalar()
     return int(found or 0)
+
+
+def reserve_snapshot_id(catalog: Catalog) -> int | None:
+    """In a shared database, the id that the next snapshot gets unless others of the catalog commit before.
+
+    None for a lake that is alone: there it is the one after the newest. Where a failed commit gives its ids back, this
+    one is not taken yet, and the commit has to look.
+    """
+    tables, backend = catalog.tables, catalog.backend
+    if tables.shared is None:
+        return None
+    if is_part_of_commit(backend):
+        with backend.glance() as connection:
+            return peek_snapshot_id(connection, tables)
+    with backend.glance() as connection:
+        return take_ids(connection, backend, tables, {"snapshot": 1})["snapshot"][0]
 
 
 def load_next_column_id(catalog: Catalog, table_id: int) -> int:

@@ -11,7 +11,7 @@ from quacklake.catalog.lake import Catalog, FeedContents, TableContents
 from quacklake.catalog.load import At
 from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.view import CatalogView, Option, Snapshot, TableEntry
-from quacklake.commit.next_ids import load_next_row_id
+from quacklake.commit.next_ids import load_next_row_id, reserve_snapshot_id
 from quacklake.commit.staging import Staging
 from quacklake.commit.writes import STAGED_ROWS, UNTIL_READ, TableWrites
 from quacklake.names import TableName, fold
@@ -32,6 +32,8 @@ class StagedCatalog:
         self._catalog = catalog
         self._staging = staging
         self._base = base
+        self.reserved: int | None = None
+        """In a shared database, the id of the snapshot that this becomes, once it has to be known."""
         self._views: dict[tuple[str, ...] | None, CatalogView] = {}
 
     @property
@@ -65,6 +67,18 @@ class StagedCatalog:
         if self._base is None:
             self._base = self._catalog.snapshot()
         return self._base
+
+    @property
+    def upcoming(self) -> int:
+        """The id of the snapshot that this becomes when nobody else commits before."""
+        return self.base.snapshot_id + 1 if self.reserved is None else self.reserved
+
+    def reserve(self) -> None:
+        """Settle the id of the snapshot that this becomes, because files will have to say it."""
+        if self.reserved is None and self.tables.shared is not None:
+            # Fixed before, so that whatever it names is newer.
+            _ = self.base
+            self.reserved = reserve_snapshot_id(self._catalog)
 
     def snapshot(self, at: At = None) -> Snapshot:
         """The base, or another snapshot by id or moment."""
@@ -124,7 +138,7 @@ class StagedCatalog:
             return found
         if writes.first_row_id == UNTIL_READ:
             writes.settle_row_ids(load_next_row_id(self._catalog, entry.table_id))
-        return _with_writes(found, writes, entry)
+        return _with_writes(found, writes, entry, self.upcoming)
 
     def changes(self, name: TableName, start: int | datetime, end: At = None, where: str | None = None) -> FeedContents:
         """Where the changes of a table are, up to the base; what the transaction did is in no snapshot yet."""
@@ -135,10 +149,10 @@ class StagedCatalog:
         self._catalog.check_writable()
 
 
-def _with_writes(found: TableContents, writes: TableWrites, entry: TableEntry) -> TableContents:
+def _with_writes(found: TableContents, writes: TableWrites, entry: TableEntry, upcoming: int) -> TableContents:
     base = found.snapshot.snapshot_id
-    files = [_with_deletes(file, writes, base) for file in found.files if file.file_id not in writes.removed]
-    files.extend(_with_deletes(file, writes, base) for file in _own_files(writes, base))
+    files = [_with_deletes(file, writes, upcoming) for file in found.files if file.file_id not in writes.removed]
+    files.extend(_with_deletes(file, writes, upcoming) for file in _own_files(writes, upcoming))
     # New positions in delete files carry the snapshot that they are expected to get.
     stamps = [staged.deletes.stamp or 0 for staged in writes.deletes.values()]
     snapshot = replace(found.snapshot, snapshot_id=max((base, *stamps)))
@@ -147,18 +161,18 @@ def _with_writes(found: TableContents, writes: TableWrites, entry: TableEntry) -
         snapshot=snapshot,
         files=tuple(files),
         files_total=found.files_total - len(writes.removed) + len(writes.files),
-        inlined=(*_live_inlined(found, writes), *_own_inlined(writes, entry, base)),
+        inlined=(*_live_inlined(found, writes), *_own_inlined(writes, entry, upcoming)),
     )
 
 
-def _own_files(writes: TableWrites, base: int) -> list[ScanFile]:
+def _own_files(writes: TableWrites, upcoming: int) -> list[ScanFile]:
     return [
         ScanFile(
             file_id=file_id,
             path=file.path,
             record_count=file.record_count,
             size=file.size,
-            begin_snapshot=base + 1 if file.begin_snapshot is None else file.begin_snapshot,
+            begin_snapshot=upcoming if file.begin_snapshot is None else file.begin_snapshot,
             footer_size=file.footer_size,
             row_id_start=start if file.takes_row_ids else file.row_id_start,
             encryption_key=file.encryption_key,
@@ -170,7 +184,7 @@ def _own_files(writes: TableWrites, base: int) -> list[ScanFile]:
     ]
 
 
-def _with_deletes(file: ScanFile, writes: TableWrites, base: int) -> ScanFile:
+def _with_deletes(file: ScanFile, writes: TableWrites, upcoming: int) -> ScanFile:
     staged = writes.deletes.get(file.file_id)
     if staged is not None:
         deletes = staged.deletes
@@ -180,7 +194,7 @@ def _with_deletes(file: ScanFile, writes: TableWrites, base: int) -> ScanFile:
             encryption_key=deletes.encryption_key,
             count=deletes.count,
             file_id=staged.delete_file_id,
-            begin_snapshot=base + 1,
+            begin_snapshot=upcoming,
             size=deletes.size,
         )
         others = tuple(each for each in file.delete_files if each.file_id != deletes.replaces)
@@ -206,13 +220,13 @@ def _without_rows(data: pa.Table, gone: set[int]) -> pa.Table:
     return data.filter(pa.array([row_id not in gone for row_id in row_ids], pa.bool_()))
 
 
-def _own_inlined(writes: TableWrites, entry: TableEntry, base: int) -> list[InlinedRows]:
+def _own_inlined(writes: TableWrites, entry: TableEntry, upcoming: int) -> list[InlinedRows]:
     import pyarrow as pa
 
     found = []
     for insert, row_ids in writes.inserts:
         names = ["row_id", "begin_snapshot", *(f"c{column.id}" for column in entry.schema)]
-        system = [pa.array(row_ids, pa.int64()), pa.array([base + 1] * len(row_ids), pa.int64())]
+        system = [pa.array(row_ids, pa.int64()), pa.array([upcoming] * len(row_ids), pa.int64())]
         data = pa.table([*system, *insert.data.columns], names=names)
         found.append(InlinedRows(entry.schema.columns, data, STAGED_ROWS))
     return found

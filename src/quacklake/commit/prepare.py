@@ -11,11 +11,13 @@ import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.view import Snapshot
 from quacklake.commit.apply.inlined import InlinedTable, needed_layouts, read_inlined, with_layouts
 from quacklake.commit.apply.stats import TableStats, grown, read_stats, shift_row_ids
 from quacklake.commit.changes import AddFiles, Intent
 from quacklake.commit.ids import Allocation, MappingKey, allocate
 from quacklake.commit.state import Turn, asking
+from quacklake.commit.supply import Supply
 from quacklake.plan.scan import MappedName
 
 T = TypeVar("T")
@@ -36,8 +38,24 @@ class Prepared:
     """By table, the newest table for inlined rows that is there already."""
 
 
-def prepare(connection: sa.Connection, tables: CatalogTables, backend: Backend, intent: Intent, turn: Turn) -> Prepared:
-    """Read what the commit builds on and allocate its ids."""
+def prepare(
+    connection: sa.Connection,
+    tables: CatalogTables,
+    backend: Backend,
+    intent: Intent,
+    turn: Turn,
+    supply: Supply | None = None,
+) -> Prepared:
+    """Read what the commit builds on and allocate its ids.
+
+    Args:
+        connection: In the transaction of the commit.
+        tables: The tables of the catalog.
+        backend: What kind of database it is.
+        intent: What to do.
+        turn: What the commit comes after.
+        supply: Where ids come from, in a shared database.
+    """
     wanted = sorted({*grown(intent), *with_layouts(intent)})
     found = {
         table_id: turn.rows
@@ -53,12 +71,27 @@ def prepare(connection: sa.Connection, tables: CatalogTables, backend: Backend, 
     mappings = _known_mappings(connection, tables, complete)
     return Prepared(
         intent=complete,
-        ids=allocate(turn.newest, complete.changes, mappings),
+        ids=_allocate(connection, complete, turn.newest, mappings, supply),
         stats=stats,
         shifts=shift_row_ids(complete, stats),
         mappings=mappings,
         inlined=inlined,
     )
+
+
+def _allocate(
+    connection: sa.Connection,
+    intent: Intent,
+    newest: Snapshot,
+    known: Mapping[MappingKey, int],
+    supply: Supply | None,
+) -> Allocation:
+    ids = allocate(newest, intent.changes, known)
+    if supply is None:
+        return ids
+    entries, files = ids.next_catalog_id - newest.next_catalog_id, ids.next_file_id - newest.next_file_id
+    taken = supply.take(connection, newest.snapshot_id, entries, files)
+    return allocate(newest, intent.changes, known, taken)
 
 
 def _present(found: Mapping[int, T | None]) -> dict[int, T]:

@@ -12,12 +12,14 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from quacklake.catalog.backends.protocol import Backend, Question, answer
 from quacklake.catalog.columns import Moment
+from quacklake.catalog.shared.expired import expired_snapshot
+from quacklake.catalog.shared.layout import CATALOG
 from quacklake.catalog.tables import CatalogTables, prepared
 from quacklake.catalog.version import check_writable
 from quacklake.catalog.view import Snapshot
 from quacklake.commit.applied import Applied, parse_applied
 from quacklake.commit.conflicts import Claim, Happened
-from quacklake.errors import CatalogError
+from quacklake.errors import CatalogError, NotFoundError
 
 _ASKED_ALONG = ("postgresql",)
 """Where an array tells what happened after the base."""
@@ -40,13 +42,16 @@ class Turn:
     """What `look` found."""
     since: Sequence[tuple[int, str | None]] | None = None
     """The snapshots after the base and what they say they did, where that was asked along."""
+    expired: int | None = None
+    """In a shared database, where ids have gaps: the newest snapshot that has gone."""
 
 
 def standing_in_line(tables: CatalogTables, backend: Backend) -> sa.Executable | None:
     """The statement that waits until no other commit of ours is under way; a file lets in one writer at a time anyhow.
 
     The primary key of the snapshots decides who wins, also against DuckDB. The lock is there so that many writers
-    stand in line and do not all run into that key.
+    stand in line and do not all run into that key. Catalogs that share a database have a line each, and there the
+    lock decides.
     """
     return _lock(tables) if backend.name in _CLOCKS else None
 
@@ -74,6 +79,8 @@ def take_turn(
     rows = answer(connection, asking(tables, backend, base, table_id))
     row = rows[0] if rows else None
     if row is None:
+        if tables.shared is not None:
+            raise NotFoundError("the catalog is gone", hint="somebody has dropped it")
         raise CatalogError("the lake has no snapshot", hint="the catalog is damaged; restore it from a backup")
     check_writable(str(row.version), backend.display)
     # A catalog that is a file has the clock of this machine.
@@ -82,7 +89,8 @@ def take_turn(
     since = None
     if backend.name in _ASKED_ALONG and base is not None:
         since = list(zip(row.since_ids or (), row.since_changes or (), strict=True))
-    return Turn(found, max(moment, found.time), table_id, rows, since)
+    expired = None if tables.shared is None else row.expired
+    return Turn(found, max(moment, found.time), table_id, rows, since, expired)
 
 
 def asking(tables: CatalogTables, backend: Backend, base: int | None = None, table_id: int | None = None) -> Question:
@@ -97,6 +105,9 @@ def _version(tables: CatalogTables) -> sa.Select[Any]:
 
 @prepared
 def _lock(tables: CatalogTables) -> sa.Select[Any]:
+    if tables.shared is not None:
+        catalog = tables.shared.catalog.c
+        return sa.select(catalog.catalog_id).where(catalog.catalog_id == CATALOG).with_for_update()
     return _version(tables).with_for_update()
 
 
@@ -104,7 +115,9 @@ def _lock(tables: CatalogTables) -> sa.Select[Any]:
 def _newest(tables: CatalogTables) -> dict[str, sa.Select[Any]]:
     """By backend: what `look` asks."""
     asked = sa.bindparam("table", type_=sa.BigInteger())
-    newest = sa.select(tables.snapshot).order_by(tables.snapshot.c.snapshot_id.desc()).limit(1).subquery("newest")
+    # By the names that we know the columns by.
+    columns_of_snapshot = (column.label(column.key) for column in tables.snapshot.c)
+    newest = sa.select(*columns_of_snapshot).order_by(tables.snapshot.c.snapshot_id.desc()).limit(1).subquery("newest")
     table, columns, registered = tables.table_stats, tables.table_column_stats, tables.inlined_data_tables
     inlined = (
         sa.select(registered.c.table_name, registered.c.schema_version)
@@ -131,6 +144,8 @@ def _newest(tables: CatalogTables) -> dict[str, sa.Select[Any]]:
         .outerjoin(columns, columns.c.table_id == table.c.table_id)
         .outerjoin(inlined, sa.true())
     )
+    if tables.shared is not None:
+        query = query.add_columns(expired_snapshot(tables).scalar_subquery().label("expired"))
     with_clock = {
         name: query.add_columns(sa.literal_column(clock, Moment()).label("clock")) for name, clock in _CLOCKS.items()
     }
@@ -169,7 +184,7 @@ def load_happened(
         for snapshot_id, changes_made in rows
         for entry in (parse_applied(changes_made) or (Applied("nothing that is written down", is_known=False),))
     ]
-    if len(rows) < newest - base:
+    if len(rows) < newest - base if turn.expired is None else turn.expired > base:
         # Expired snapshots take with them what they did.
         happened.append(Happened(newest, Applied("something in a snapshot that has expired", is_known=False)))
     happened.extend(_load_renamed(connection, tables, base, claims, happened))

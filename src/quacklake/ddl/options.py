@@ -137,10 +137,12 @@ def stored_value(name: str, value: Value, *, scoped: bool) -> str:
 
 
 def write_option(
-    catalog: Catalog, name: str, value: str, scope: Literal["schema", "table"] | None, scope_id: int | None
+    catalog: Catalog, name: str, value: str, scope: Literal["schema", "table", "catalog"] | None, scope_id: int | None
 ) -> None:
     """Store a setting. It takes effect at once and belongs to no snapshot."""
     metadata = catalog.tables.metadata
+    if scope is None and catalog.catalog_id is not None:
+        scope, scope_id = "catalog", catalog.catalog_id
     same = sa.and_(
         metadata.c.key == name,
         metadata.c.scope.is_(None) if scope is None else metadata.c.scope == scope,
@@ -150,11 +152,9 @@ def write_option(
         # One at a time, or two writers would each insert a row.
         with catalog.backend.write(standing_in_line(catalog.tables, catalog.backend)) as connection:
             take_turn(connection, catalog.tables, catalog.backend)
-            found = connection.execute(sa.select(metadata.c.value).where(same)).first()
-            if found is None:
+            known = connection.execute(metadata.update().where(same).values(value=value)).rowcount
+            if not known:
                 row = {"key": name, "value": value, "scope": scope, "scope_id": scope_id}
                 connection.execute(metadata.insert(), row)
-            else:
-                connection.execute(metadata.update().where(same).values(value=value))
     except sa.exc.SQLAlchemyError as error:
         raise catalog.backend.translate(error) from error

@@ -18,7 +18,9 @@ from quacklake.catalog.audit import load_roots
 from quacklake.catalog.indexes import ensure_indexes, is_large
 from quacklake.catalog.lake import Catalog
 from quacklake.catalog.load import load_options, load_snapshot
-from quacklake.catalog.tables import CatalogTables
+from quacklake.catalog.shared.expired import note_expired
+from quacklake.catalog.shared.layout import only_own
+from quacklake.catalog.tables import CatalogTables, of_own_tables
 from quacklake.commit.apply.files import relative_to
 from quacklake.commit.apply.inlined import positions_table
 from quacklake.commit.state import Turn
@@ -33,7 +35,6 @@ PAGE = 500
 
 _OF_A_FILE = ("data_file", "file_column_stats", "file_variant_stats", "file_partition_value")
 _OF_A_TABLE = (
-    "table",
     "table_stats",
     "table_column_stats",
     "partition_info",
@@ -45,6 +46,8 @@ _OF_A_TABLE = (
     "schema_versions",
     "inlined_data_tables",
     "column_mapping",
+    # Last: as long as it is there, the others are known to be of this lake.
+    "table",
 )
 _VERSIONED = ("schema", "view", "tag", "macro")
 # Rows that go when the row they belong to has gone: table, the other table, and the id that both have.
@@ -82,7 +85,7 @@ def expire_snapshots(
     with catalog.backend.read() as connection:
         snapshot = load_snapshot(connection, catalog.tables)
         known.look(connection)
-    if is_large(snapshot):
+    if is_large(snapshot) and catalog.tables.shared is None:
         ensure_indexes(catalog.backend)
 
     def work(connection: sa.Connection, turn: Turn) -> tuple[Expired, list[str]]:
@@ -141,6 +144,8 @@ def remove_snapshots(connection: sa.Connection, tables: CatalogTables, ids: Sequ
     for table in (tables.snapshot, tables.snapshot_changes):
         for chunk in _chunks(ids):
             connection.execute(table.delete().where(table.c.snapshot_id.in_(chunk)))
+    if ids:
+        note_expired(connection, tables, max(ids))
 
 
 @dataclass(slots=True)
@@ -167,6 +172,7 @@ class _Expiry:
         """Take the snapshots away, and then what only they showed."""
         tables = self.catalog.tables
         self.roots = load_roots(self.connection, tables, self.catalog.data_path)
+        owners = [self._load_owners(*each) for each in _DEPENDENT]
         remove_snapshots(self.connection, tables, ids)
         dead = self._find_dead_tables()
         for chunk in _chunks(dead):
@@ -182,10 +188,20 @@ class _Expiry:
         for name in _VERSIONED:
             table = _table(tables, name)
             self.connection.execute(table.delete().where(_gone(tables, table)))
-        for name, other_name, key in _DEPENDENT:
+        for (name, other_name, key), known in zip(_DEPENDENT, owners, strict=True):
             table, other = _table(tables, name), _table(tables, other_name)
             has_other = sa.exists().where(other.c[key] == table.c[key]).correlate(table)
-            self.connection.execute(table.delete().where(~has_other))
+            if known is None:
+                self.connection.execute(table.delete().where(~has_other))
+            for chunk in _chunks(known or ()):
+                self.connection.execute(table.delete().where(table.c[key].in_(chunk), ~has_other))
+
+    def _load_owners(self, _: str, name: str, key: str) -> list[int] | None:
+        """In a shared database, what is ours of what others depend on; None for a lake that is alone: all of it."""
+        tables = only_own(self.catalog.tables)
+        if tables.shared is None:
+            return None
+        return sorted(set(self.connection.execute(sa.select(_table(tables, name).c[key])).scalars()))
 
     def _find_dead_tables(self) -> list[int]:
         """Tables of which no version is left; one that was renamed keeps all of its rows until then."""
@@ -220,7 +236,8 @@ class _Expiry:
     def _pages(
         self, table: sa.Table, id_: sa.Column[int], which: sa.ColumnElement[bool]
     ) -> Iterator[Sequence[sa.Row[Any]]]:
-        query = sa.select(id_.label("id"), table.c.table_id, table.c.path, table.c.path_is_relative).where(which)
+        own = of_own_tables(self.catalog.tables, table.c.table_id)
+        query = sa.select(id_.label("id"), table.c.table_id, table.c.path, table.c.path_is_relative).where(which, *own)
         after = -1
         while rows := self.connection.execute(query.where(id_ > after).order_by(id_).limit(PAGE)).all():
             # Where a file of no table is, nobody can tell: `check` finds such rows.

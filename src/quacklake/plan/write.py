@@ -85,6 +85,8 @@ class WritePlan:
     """A write of at most so many rows goes into the catalog instead of a file; 0 never does. Already 0 when a
     column cannot be inlined."""
     delete_format: Literal["parquet", "puffin"] = "parquet"
+    snapshot_id: int | None = None
+    """The snapshot that this becomes unless others commit before, where that is not the one after the newest."""
 
 
 # --- what an engine reports ---------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ class _Batch:
                 hint="readChanges=true shows every change, skipChangeCommits=true leaves such snapshots out, "
                 "ignoreChanges=true shows the new rows of them alone",
             )
-        plan = self._feed(self.first.snapshot_id + 1, self.end)
+        plan = self._feed(snapshots[0].snapshot_id, self.end)
         if self.options.get("skipChangeCommits"):
             plan = _without(plan, frozenset(changed))
         return split_births(plan)
@@ -202,11 +202,10 @@ class _Batch:
         found = [
             each for each in self.session._catalog.snapshots(self.first.snapshot_id) if each.snapshot_id <= self.end
         ]
-        wanted = range(self.first.snapshot_id + 1, self.end + 1)
-        missing = sorted(set(wanted) - {each.snapshot_id for each in found})
-        if missing:
+        missing = self.session._catalog.find_expired(self.first.snapshot_id, self.end)
+        if missing is not None:
             raise NotFoundError(
-                f"snapshot {missing[0]} has expired before the stream of {self.entry.name} came to it",
+                f"snapshot {missing} has expired before the stream of {self.entry.name} came to it",
                 hint="begin anew with another checkpoint, and let snapshots live longer than the stream may rest",
             )
         return found

@@ -10,6 +10,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from quacklake.catalog.shared.ownership import bound_to
+
 Statement = sa.Insert | sa.Update
 _MOST_VALUES = 2000
 """More than that in one statement cost the database more than a few statements do; it takes 65535 at most."""
@@ -26,6 +28,7 @@ class Bundle:
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
+        self._bound = bound_to(connection)
         self._parts: list[tuple[_Compiled, int]] = []
         self._values: list[Any] = []
 
@@ -37,7 +40,7 @@ class Bundle:
             return
         self._parts.append((compiled, len(rows)))
         for row in rows:
-            self._values.extend(compiled.values(row))
+            self._values.extend(compiled.values({**row, **self._bound} if self._bound else row))
 
     def run(self) -> None:
         """Run what was collected."""

@@ -25,6 +25,7 @@ from sqlalchemy.dialects import registry
 from quacklake.catalog.backends.duckdb_link import Link
 from quacklake.catalog.backends.failures import driver_error, first_line, translated
 from quacklake.catalog.backends.protocol import Bundle, Failure, Question
+from quacklake.catalog.shared.ownership import OPTION, give_catalog, keep_own_rows
 from quacklake.errors import CatalogError, QuacklakeError
 from quacklake.names import quote
 
@@ -65,6 +66,10 @@ class DuckdbBackend:
         self._file = path.resolve()
         self.sql_schema = sql_schema
         self.display = f"duckdb:///{path}"
+        self._bound: dict[str, int] = {}
+
+    def bind(self, catalog_id: int) -> None:
+        self._bound = {OPTION: catalog_id}
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -87,6 +92,7 @@ class DuckdbBackend:
             name = _desk().open(self._file, writes=writes)
         try:
             with _desk().engine.connect() as connection:
+                connection.execution_options(**self._bound)
                 connection.exec_driver_sql(f"USE {quote(name)}")
                 yield connection
                 connection.commit()
@@ -174,6 +180,8 @@ class _Desk:
         self.engine = sa.create_engine(
             "quacklake_duckdb://", creator=self._connect, poolclass=sa.pool.NullPool, hide_parameters=True
         )
+        keep_own_rows(self.engine.dialect)
+        sa.event.listen(self.engine, "before_execute", give_catalog, retval=True)
 
     def _connect(self) -> Any:
         return Link(self._instance.cursor())

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from quacklake.catalog.backends.failures import driver_error, first_line
 from quacklake.catalog.backends.protocol import Failure
 from quacklake.catalog.backends.server import CONNECT_TIMEOUT_SECONDS, ServerBackend, build_engine, group_columns
+from quacklake.catalog.shared.ownership import bound_to
 from quacklake.catalog.url import CatalogUrl
 from quacklake.errors import AuthError, CatalogError, InvalidInputError, MissingExtraError, QuacklakeError
 
@@ -120,7 +121,8 @@ class MysqlBackend(ServerBackend):
     @contextmanager
     def exclusive(self, connection: sa.Connection) -> Iterator[None]:
         # CREATE and ALTER commit by themselves here, so a lock that outlives commits has to keep others out.
-        place = self.sql_schema or self.url.database or ""
+        # Catalogs that share a database make tables of their own.
+        place = "/".join((self.sql_schema or self.url.database or "", *map(str, bound_to(connection).values())))
         name = "quacklake-" + sha256(place.encode()).hexdigest()[:32]
         asked = {"name": name, "seconds": CREATE_TIMEOUT_SECONDS}
         if connection.execute(sa.text("SELECT GET_LOCK(:name, :seconds)"), asked).scalar() != 1:

@@ -14,6 +14,7 @@ from quacklake.catalog.backends.bundle import Bundle
 from quacklake.catalog.backends.failures import driver_error, first_line
 from quacklake.catalog.backends.protocol import ANSWER, Failure, Question
 from quacklake.catalog.backends.server import CONNECT_TIMEOUT_SECONDS, ENDED, ServerBackend, build_engine, group_columns
+from quacklake.catalog.shared.ownership import OPTION, bound_to
 from quacklake.catalog.url import CatalogUrl
 from quacklake.errors import AuthError, CatalogError, InvalidInputError, QuacklakeError
 from quacklake.names import quote
@@ -78,7 +79,9 @@ class PostgresqlBackend(ServerBackend):
         super().__init__(url, sql_schema or DEFAULT_SQL_SCHEMA, engine)
 
     def _begin_writing(self, connection: sa.Connection, first: sa.Executable | None, question: Question | None) -> None:
-        texts = self.begin_write if first is None else (*self.begin_write, _as_text(first, connection.dialect))
+        bound, texts = bound_to(connection), [*self.begin_write]
+        if first is not None:
+            texts.append(_as_text(first, connection.dialect, *bound.values()))
         if question is None:
             connection.exec_driver_sql("; ".join(texts))
             return
@@ -90,7 +93,7 @@ class PostgresqlBackend(ServerBackend):
                 driver.execute(text, ())
             cursor = driver.cursor(row_factory=_named_rows())
             compiled = _compile(statement, connection.dialect)
-            cursor.execute(str(compiled), compiled.construct_params(dict(values)))
+            cursor.execute(str(compiled), compiled.construct_params({**values, **bound}))
         connection.info[ANSWER] = cursor.fetchall()
 
     @contextmanager
@@ -155,9 +158,11 @@ class PostgresqlBackend(ServerBackend):
 
 
 @lru_cache(maxsize=64)
-def _as_text(statement: sa.Executable, dialect: sa.Dialect) -> str:
+def _as_text(statement: sa.Executable, dialect: sa.Dialect, catalog_id: int | None = None) -> str:
     """A statement with its values in it: such ones can be sent along with others."""
     assert isinstance(statement, sa.ClauseElement)
+    if catalog_id is not None:
+        statement = statement.params({OPTION: catalog_id})
     return str(statement.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
 

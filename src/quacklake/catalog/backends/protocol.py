@@ -46,6 +46,10 @@ class Backend(Protocol):
     transactional_ddl: bool
     """Whether CREATE TABLE and ALTER TABLE are part of a transaction; MySQL commits before and after each."""
 
+    def bind(self, catalog_id: int) -> None:
+        """Keep to one of the catalogs that share the database: from now on its rows are all that statements see."""
+        ...
+
     def read(self) -> AbstractContextManager[sa.Connection]:
         """A connection whose every query sees one and the same state of the database.
 

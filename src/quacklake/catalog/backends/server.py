@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from quacklake.catalog.backends.failures import scrub_chain, translated
 from quacklake.catalog.backends.protocol import ANSWER, Bundle, Failure, Question
+from quacklake.catalog.shared.ownership import bind, keep_own_rows
 from quacklake.catalog.url import CatalogUrl
 from quacklake.errors import MissingExtraError, QuacklakeError
 
@@ -35,6 +36,9 @@ class ServerBackend:
         self.display = url.display
         self.sql_schema = sql_schema
         self._engine = engine
+
+    def bind(self, catalog_id: int) -> None:
+        self._engine = bind(self._engine, catalog_id)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -156,7 +160,7 @@ def build_engine(driver: str, package: str, extra: str, arguments: dict[str, Any
         MissingExtraError: When the driver is not installed.
     """
     try:
-        return sa.create_engine(
+        engine = sa.create_engine(
             f"{driver}://",
             connect_args=arguments,
             isolation_level="AUTOCOMMIT",
@@ -169,6 +173,8 @@ def build_engine(driver: str, package: str, extra: str, arguments: dict[str, Any
         )
     except ImportError as error:
         raise MissingExtraError.for_extra(package, extra) from error
+    keep_own_rows(engine.dialect)
+    return engine
 
 
 def group_columns(rows: Iterable[Any]) -> dict[str, tuple[str, ...]]:

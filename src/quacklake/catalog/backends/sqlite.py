@@ -15,6 +15,7 @@ from sqlalchemy.util import LRUCache
 
 from quacklake.catalog.backends.failures import driver_error, first_line, translated
 from quacklake.catalog.backends.protocol import Bundle, Failure, Question
+from quacklake.catalog.shared.ownership import bind, keep_own_rows
 from quacklake.errors import CatalogError, QuacklakeError
 
 BUSY_TIMEOUT_SECONDS = 30.0
@@ -40,6 +41,9 @@ class SqliteBackend:
         self.display = f"sqlite:///{path}"
         self._address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         self._engine = _engine(self._address, BUSY_TIMEOUT_SECONDS)
+
+    def bind(self, catalog_id: int) -> None:
+        self._engine = bind(self._engine, catalog_id)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -159,4 +163,5 @@ def _dialect() -> tuple[sa.Dialect, Any]:
     template = sa.create_engine("sqlite://")
     template.connect().close()
     template.dispose()
+    keep_own_rows(template.dialect)
     return template.dialect, LRUCache(500)

@@ -47,8 +47,9 @@ class Attempt:
         return self.intent.entries[table_id]
 
     def insert(self, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Put rows into a table of the catalog, each with a value for every column."""
-        complete = [{column.name: row.get(column.name) for column in table.columns} for row in rows]
+        """Put rows into a table of the catalog, each with a value for every column that has none of its own."""
+        keys = [column.key for column in table.columns if column.default is None]
+        complete = [{key: row.get(key) for key in keys} for row in rows]
         if complete:
             self.run(_insert(table), complete)
 

@@ -121,7 +121,7 @@ def _write_deletes(
         return write_delete_file(cursor, file, plan, stores, dead)
     earlier, snapshots = read_history(file.delete_files[0], stores)
     # The snapshot that this becomes when nobody else commits before.
-    stamp = snapshot_id + 1
+    stamp = snapshot_id + 1 if plan.snapshot_id is None else plan.snapshot_id
     positions = np.concatenate([earlier, dead])
     stamps = np.concatenate([snapshots, np.full(len(dead), stamp, np.int64)])
     order = np.argsort(positions, kind="stable")
