@@ -129,18 +129,24 @@ def run(con: duckdb.DuckDBPyConnection, statement: str, files: Path | None = Non
     con.execute(Template(statement).safe_substitute(lake=LAKE, files=str(files or ""))).fetchall()
 
 
-def answers(con: duckdb.DuckDBPyConnection, questions: Sequence[tuple[str, str]] = (), probes: int = 0) -> list[Answer]:
+def answers(
+    con: duckdb.DuckDBPyConnection,
+    questions: Sequence[tuple[str, str]] = (),
+    probes: int = 0,
+    metadata_schema: str | None = None,
+) -> list[Answer]:
     """What DuckDB reads from every table at every snapshot.
 
     Args:
         con: A connection from `attached`.
         questions: Table and predicate, asked wherever the table has the columns.
         probes: How many predicates to make from the rows of each table, besides.
+        metadata_schema: Where the metadata is, when not in the default place.
     """
+    place = f"__ducklake_metadata_{LAKE}" + ("" if metadata_schema is None else f".{quoted(metadata_schema)}")
     visible = con.execute(
         f"""SELECT n.snapshot_id, s.schema_name, t.table_name
-        FROM __ducklake_metadata_{LAKE}.ducklake_snapshot n, __ducklake_metadata_{LAKE}.ducklake_schema s,
-             __ducklake_metadata_{LAKE}.ducklake_table t
+        FROM {place}.ducklake_snapshot n, {place}.ducklake_schema s, {place}.ducklake_table t
         WHERE t.schema_id = s.schema_id
           AND n.snapshot_id >= t.begin_snapshot AND (t.end_snapshot IS NULL OR n.snapshot_id < t.end_snapshot)
         ORDER BY ALL"""

@@ -9,6 +9,7 @@ from types import TracebackType
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.open import open_shared
+from quacklake.catalog.shared.bridge import build_bridge
 from quacklake.catalog.shared.names import check_catalog_name
 from quacklake.catalog.shared.registry import (
     Tenant,
@@ -20,6 +21,7 @@ from quacklake.catalog.shared.registry import (
     write_default,
 )
 from quacklake.catalog.shared.removal import drop_tenant, forget_left_over, load_left_over
+from quacklake.catalog.shared.security import grant, revoke, secure
 from quacklake.catalog.shared.sizes import with_sizes
 from quacklake.catalog.tables import CatalogTables
 from quacklake.errors import InvalidInputError, NotFoundError
@@ -133,6 +135,45 @@ class Tenants:
         except NotFoundError:
             if not if_exists:
                 raise
+
+    def bridge(self, name: str, *, reader: str | None = None) -> str:
+        """Let stock DuckDB read a catalog: make or renew the schema that it attaches as METADATA_SCHEMA.
+
+        Args:
+            name: The catalog, in a PostgreSQL database.
+            reader: A database role that may read the bridge, and needs no other rights.
+
+        Raises:
+            NotFoundError: When there is no such catalog, or no such role.
+            UnsupportedError: When the database is no PostgreSQL.
+        """
+        return build_bridge(self._backend, check_catalog_name(name), reader)
+
+    def secure(self) -> None:
+        """Let PostgreSQL itself keep database roles to the catalogs that they are bound to. The owner still sees all.
+
+        Raises:
+            UnsupportedError: When the database is no PostgreSQL.
+            InvalidInputError: When every role may make tables in the schema of the catalogs.
+        """
+        secure(self._backend)
+
+    def grant(self, name: str, role: str) -> None:
+        """Bind a database role to a catalog of a secured database: it reads and writes that one, and no other.
+
+        Raises:
+            NotFoundError: When there is no such catalog, or no such role.
+            InvalidInputError: When the database is not secured, or cannot hold the role back.
+        """
+        grant(self._backend, check_catalog_name(name), role)
+
+    def revoke(self, name: str, role: str) -> None:
+        """Let go of a database role: it sees nothing of the catalog any more.
+
+        Raises:
+            NotFoundError: When there is no such catalog, or no such role.
+        """
+        revoke(self._backend, check_catalog_name(name), role)
 
     def cleanup(self, *, older_than: datetime | None = None, dry_run: bool = False) -> Sequence[str]:
         """Delete the files of catalogs that were dropped; the paths of those that are gone.

@@ -11,9 +11,11 @@ import sqlalchemy as sa
 from quacklake.catalog.audit import load_known_files
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.columns import current_moment
+from quacklake.catalog.shared.bridge import drop_bridge
 from quacklake.catalog.shared.layout import OWNED, build_shared_tables, unbound
 from quacklake.catalog.shared.ownership import bind_connection
 from quacklake.catalog.shared.registry import Tenant, load_data_path, load_tenant, shared_of
+from quacklake.catalog.shared.security import forget_roles
 from quacklake.catalog.tables import LAYOUT, CatalogTables
 from quacklake.storage.paths import absolute, join
 
@@ -40,8 +42,10 @@ def drop_tenant(backend: Backend, name: str) -> Tenant:
             root = join(absolute(load_data_path(connection, tables)), found.path, found.path_is_relative)
             bind_connection(connection, found.catalog_id)
             stored = _load_stored(connection, tables)
+            drop_bridge(connection, backend, found.catalog_id)
             _schedule(connection, tables, root)
             _forget(connection, tables, found.catalog_id)
+            forget_roles(connection, backend, found.catalog_id)
         # Each of these is final where a table is not part of a transaction; their names never come again.
         for names in _chunks(stored, 100):
             with backend.write() as connection:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
+from quacklake.catalog.inlined_types import stored_type
 from quacklake.catalog.inlined_write import can_inline, create_inlined, encode_rows, inlined_name, insert_inlined
 from quacklake.catalog.load import load_schema
+from quacklake.catalog.shared.security import ask_for_table, must_ask
 from quacklake.catalog.tables import CatalogTables
 from quacklake.catalog.view import TableEntry
 from quacklake.commit.apply.attempt import Attempt
@@ -108,10 +110,12 @@ def create_layouts(attempt: Attempt) -> None:
     backend, tables, version = attempt.backend, attempt.tables, attempt.ids.schema_version
     for change in attempt.of(NewLayout):
         table_id = attempt.ids.object_id(change.table_id)
-        if backend.transactional_ddl:
-            create_inlined(
-                attempt.connection, backend.name, table_id, version, change.schema.columns, tables.sql_schema
-            )
+        columns = change.schema.columns
+        if backend.transactional_ddl and must_ask(attempt.connection, tables):
+            stored = [(each.name, stored_type(backend.name, each.type)) for each in columns]
+            ask_for_table(attempt.connection, tables, table_id, version, stored)
+        elif backend.transactional_ddl:
+            create_inlined(attempt.connection, backend.name, table_id, version, columns, tables.sql_schema)
         row = {"table_id": table_id, "table_name": inlined_name(table_id, version), "schema_version": version}
         attempt.insert(tables.inlined_data_tables, [row])
 
@@ -190,7 +194,9 @@ def positions_table(table_id: int, sql_schema: str | None) -> sa.Table:
 
 def _note_positions(attempt: Attempt, change: InlineDeletes) -> None:
     table = positions_table(attempt.ids.object_id(change.table_id), attempt.tables.sql_schema)
-    if attempt.backend.transactional_ddl:
+    if attempt.backend.transactional_ddl and must_ask(attempt.connection, attempt.tables):
+        ask_for_table(attempt.connection, attempt.tables, attempt.ids.object_id(change.table_id), None)
+    elif attempt.backend.transactional_ddl:
         attempt.connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
     attempt.insert(
         table,
