@@ -54,6 +54,10 @@ def test_sizes_are_what_the_newest_snapshot_shows(tenants: ql.Tenants, backend: 
             table.append(rows(3))
             table.delete("a BETWEEN 10 AND 40")
             table.delete("a IN (50, 51, 1)")
+            table.append(pa.table({"a": pa.array(range(1000, 1030), pa.int32())}))
+            # First some rows of a file, then the file: its deletes stay behind.
+            table.delete("a BETWEEN 1000 AND 1015")
+            table.delete("a >= 1016")
             session.create_table("gone", "a INT").append(rows(50))
             session.drop_table("gone")
             held = session.table("t").scan().plan().files

@@ -23,7 +23,7 @@ def with_sizes(
     owners = _load_owners(connection, tables, [each.catalog_id for each in tenants])
     rows, files, size = Counter[int](), Counter[int](), Counter[int]()
     for table, counted, sign in ((tables.data_file, "record_count", 1), (tables.delete_file, "delete_count", -1)):
-        for table_id, number, count, total in connection.execute(_live(table, counted, list(owners))):
+        for table_id, number, count, total in connection.execute(_live(tables, table, counted, list(owners))):
             catalog_id = owners[table_id]
             rows[catalog_id] += sign * int(count or 0)
             files[catalog_id] += int(number)
@@ -45,11 +45,16 @@ def _load_owners(connection: sa.Connection, tables: CatalogTables, ids: Sequence
     return {row.table_id: row.catalog_id for row in connection.execute(query)}
 
 
-def _live(table: sa.Table, counted: str, ids: Sequence[int]) -> sa.Select[Any]:
-    columns = table.c
+def _live(tables: CatalogTables, table: sa.Table, counted: str, ids: Sequence[int]) -> sa.Select[Any]:
+    columns, files = table.c, tables.data_file.c
     sums = (sa.func.sum(columns[counted]), sa.func.sum(columns.file_size_bytes))
     query = sa.select(columns.table_id, sa.func.count(), *sums)
-    return query.where(columns.table_id.in_(ids), columns.end_snapshot.is_(None)).group_by(columns.table_id)
+    query = query.where(columns.table_id.in_(ids), columns.end_snapshot.is_(None)).group_by(columns.table_id)
+    if table is tables.data_file:
+        return query
+    # Deletes of a file that is gone may not have ended themselves.
+    alive = sa.select(files.data_file_id).where(files.table_id.in_(ids), files.end_snapshot.is_(None))
+    return query.where(columns.data_file_id.in_(alive))
 
 
 def _count_inlined(
