@@ -120,6 +120,33 @@ def test_a_role_does_everything_in_its_catalog(tenants: ql.Tenants, roles: Roles
         b.table("t").append(rows(1, 2))
 
 
+@pytest.mark.parametrize("who", ["owner", "a"])
+def test_a_role_maintains_its_catalog(tenants: ql.Tenants, roles: Roles, duck: Duck, who: str) -> None:
+    schema = tenants.bridge("a")
+    with roles.open_(who, "a", create=False) as a, roles.raw("owner") as all_:
+        a.create_table("goes", "id INT, v STRING").append(rows(*range(40)))
+        a.table("goes").append(rows(100))
+        a.table("goes").delete("id IN (1, 2)")
+        query = "SELECT table_id FROM ducklake_table WHERE table_name = 'goes'"
+        id_ = all_.execute(query).fetchall()[0][0]
+        known = f"SELECT count(*) FROM pg_class WHERE relname ~ '^ducklake_inlined_(data|delete)_{id_}(_|$)'"
+        assert all_.execute(known.encode()).fetchall() == [(4,)]
+        a.drop_table("goes")
+        others = {name: a.table(name).count() for name in ("t", "types", "parts")}
+        a.maintain.expire(older_than="0 seconds")
+        assert all_.execute(known.encode()).fetchall() == [(0,)]
+        assert all_.execute(query).fetchall() == []
+        a.maintain.cleanup(older_than="0 seconds")
+        a.maintain.remove_orphans(older_than="0 seconds")
+        assert a.check() == []
+        assert {name: a.table(name).count() for name in others} == others
+        with duck(through(replace(roles.owner, attach=roles.a.attach), schema, "a")) as con:
+            for name, count in others.items():
+                assert con.execute(f"SELECT count(*) FROM lk.{name}").fetchall() == [(count,)]
+    with roles.open_("owner", "b") as theirs:
+        assert theirs.check() == []
+
+
 def test_a_role_adds_files_that_have_names_for_columns(tenants: ql.Tenants, roles: Roles, tmp_path: Any) -> None:
     import pyarrow.parquet as pq
 

@@ -1,8 +1,9 @@
-"""What happens in PostgreSQL itself when a catalog gets another table for inlined rows or deletes.
+"""What happens in PostgreSQL itself when a catalog gets another table for inlined rows or deletes, or loses one.
 
 Such tables come with commits, of whoever writes. Triggers see them when they are registered, or when a snapshot says
 that it has noted deletes, and show them to those who could see the others: in the bridge of the catalog if it has
-one, and to the roles that are bound to it.
+one, and to the roles that are bound to it. When a table is forgotten, its views go first, for nobody could drop what
+they show; and roles that own nothing have the rest dropped for them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from quacklake.names import quote
 REFUSAL = "this catalog is read-only for DuckDB: write through quacklake"
 ROLES = "quacklake_role"
 """The table that says which database role is bound to which catalog."""
+CALLER = "CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END"
+"""Who called a function that runs with the rights of its owner, who is the current user there."""
 _PREFIX_BYTES = 40
 _OWNER = sa.text(
     "SELECT pg_catalog.pg_get_userbyid(c.relowner), pg_catalog.pg_get_userbyid(c.relowner) = current_user"
@@ -66,16 +69,17 @@ def install_followers(connection: sa.Connection, sql_schema: str) -> None:
     """Make the triggers, or renew them; as the owner of the tables."""
     place = quote(sql_schema)
     view = "; ".join(f"EXECUTE format({literal(text)}, bridge, name)" for text in _shown(place))
-    follow = _FOLLOW.format(
-        place=place,
-        prefix=literal(bridge_prefix(sql_schema)),
-        mark=literal(bridge_mark(sql_schema)),
-        view=view,
-        roles=literal(f"{place}.{ROLES}"),
-        role_table=f"{place}.{ROLES}",
-        schema=literal(sql_schema),
-    )
-    run(connection, follow, *(text.format(place=place) for text in _TRIGGERS))
+    words = {
+        "place": place,
+        "prefix": literal(bridge_prefix(sql_schema)),
+        "mark": literal(bridge_mark(sql_schema)),
+        "view": view,
+        "roles": literal(f"{place}.{ROLES}"),
+        "role_table": f"{place}.{ROLES}",
+        "schema": literal(sql_schema),
+        "caller": CALLER,
+    }
+    run(connection, *(text.format(**words) for text in (_FOLLOW, _FORGET, *_TRIGGERS)))
 
 
 def _shown(place: str) -> list[str]:
@@ -111,6 +115,37 @@ BEGIN
 END $body$
 """
 
+_FORGET = """
+CREATE OR REPLACE FUNCTION {place}.quacklake_forgotten() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    bridge text := {prefix} || OLD.catalog_id;
+    names text := '^ducklake_inlined_(delete_' || OLD.table_id || '|data_' || OLD.table_id || '_[0-9]+)$';
+    is_bound boolean := false;
+    stored record;
+BEGIN
+    IF EXISTS (SELECT 1 FROM {place}.ducklake_table t WHERE t.table_id = OLD.table_id) THEN
+        RETURN NULL;
+    END IF;
+    IF to_regclass({roles}) IS NOT NULL THEN
+        is_bound := EXISTS (SELECT 1 FROM {role_table} r WHERE r.role_name = {caller});
+    END IF;
+    FOR stored IN
+        SELECT CASE c.relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END AS kind, n.nspname, c.relname
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.relname ~ names AND (
+            (c.relkind = 'v' AND n.nspname = bridge
+                AND obj_description(n.oid, 'pg_namespace') = {mark} || OLD.catalog_id)
+            OR (is_bound AND c.relkind = 'r' AND n.nspname = {schema})
+        )
+        ORDER BY c.relkind DESC
+    LOOP
+        EXECUTE format('DROP %s %I.%I', stored.kind, stored.nspname, stored.relname);
+    END LOOP;
+    RETURN NULL;
+END $body$
+"""
+
 _TRIGGERS = (
     "REVOKE ALL ON FUNCTION {place}.quacklake_follow(bigint, text) FROM PUBLIC",
     # The name is made from the ids: whoever registers another gets nothing by it.
@@ -142,4 +177,6 @@ END $body$
     " FOR EACH ROW EXECUTE FUNCTION {place}.quacklake_registered()",
     "CREATE OR REPLACE TRIGGER quacklake_follow AFTER INSERT ON {place}.ducklake_snapshot_changes FOR EACH ROW"
     " WHEN (NEW.changes_made LIKE '%inlined_delete:%') EXECUTE FUNCTION {place}.quacklake_noted()",
+    "CREATE OR REPLACE TRIGGER quacklake_forget AFTER DELETE ON {place}.ducklake_table"
+    " FOR EACH ROW EXECUTE FUNCTION {place}.quacklake_forgotten()",
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from quacklake.catalog.shared.conditions import columns_of, condition, settings_condition
-from quacklake.catalog.shared.followers import ROLES
+from quacklake.catalog.shared.followers import CALLER, ROLES
 from quacklake.catalog.tables import LAYOUT
 from quacklake.names import quote
 
@@ -112,7 +112,7 @@ def guard(sql_schema: str) -> list[str]:
         texts.append(_trigger(place, name, f"quacklake_claim('{_kind(name)}', '{column}')"))
     texts += [_trigger(place, name, "quacklake_in_file()") for name in _IN_FILES]
     texts.append(_trigger(place, "name_mapping", "quacklake_mapped()"))
-    store = _STORE.format(place=place, schema=sql_schema.replace("'", "''"), types=_TYPES, roles=ROLES)
+    store = _STORE.format(place=place, schema=sql_schema.replace("'", "''"), types=_TYPES, roles=ROLES, caller=CALLER)
     return [*texts, store, f"REVOKE ALL ON FUNCTION {place}.{STORE} FROM PUBLIC"]
 
 
@@ -197,8 +197,7 @@ _STORE = """
 CREATE OR REPLACE FUNCTION {place}.quacklake_store(id bigint, version bigint, names text[], types text[])
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    -- Here the current user is the owner of the function; these two are who called it.
-    caller text := CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END;
+    caller text := {caller};
     name text := 'ducklake_inlined_data_' || id || '_' || version;
     columns text := 'row_id BIGINT, begin_snapshot BIGINT, end_snapshot BIGINT';
 BEGIN
