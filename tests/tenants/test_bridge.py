@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -384,6 +385,34 @@ def test_the_bridge_stays_with_a_new_name_and_goes_with_the_catalog(
         other.table("t").append(pa.table({"i": pa.array([3], pa.int32())}))
         with duck(through(place, kept, "other")) as con:
             assert con.execute("SELECT count(*) FROM lk.t").fetchall() == [(3,)]
+
+
+def test_bridges_are_built_while_others_write(tenants: ql.Tenants, place: Place) -> None:
+    names = [f"w{number}" for number in range(3)]
+    for name in names:
+        tenants.create(name)
+
+    def write(name: str) -> None:
+        with open_(place, name) as session:
+            for number in range(8):
+                table = session.create_table(f"t{number}", "i INT")
+                table.append(pa.table({"i": pa.array(range(20), pa.int32())}))
+                table.append(pa.table({"i": pa.array([1], pa.int32())}))
+                table.delete("i = 5")
+
+    def build(name: str) -> None:
+        for _ in range(4):
+            with ql.tenants(place.url) as own:
+                own.bridge(name)
+
+    with ThreadPoolExecutor(6) as pool:
+        for done in [pool.submit(act, name) for name in names for act in (write, build)]:
+            done.result(120)
+    with tenants._backend.read() as connection:
+        query = "SELECT schemaname, count(*) FROM pg_views WHERE viewname LIKE 'ducklake_inlined_d%%_%%' GROUP BY 1"
+        found = connection.exec_driver_sql(query).fetchall()
+        # Of each bridge: the list of those tables, and two for each of eight.
+        assert sorted(row[1] for row in found) == [17, 17, 17]
 
 
 def test_bridges_of_databases_in_other_schemas_and_of_odd_names(place: Place, duck: Duck) -> None:

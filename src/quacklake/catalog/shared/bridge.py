@@ -60,14 +60,16 @@ def build_bridge(backend: Backend, name: str, reader: str | None = None) -> str:
     tables = build_shared_tables(backend.sql_schema)
     catalog = shared_of(tables).catalog.c
     try:
-        with backend.write() as connection:
+        with backend.write() as connection, backend.exclusive(connection):
             catalog_id = load_tenant(connection, tables, name, backend.display).catalog_id
             if reader is not None:
                 require_role(connection, reader)
+            act_as_owner(connection, place)
+            install_followers(connection, place)
             # No commit is under way then, which could bring a table that is missed here.
             own = sa.select(catalog.catalog_id).where(catalog.catalog_id == catalog_id)
-            connection.execute(own.with_for_update()).one()
-            act_as_owner(connection, place)
+            if connection.execute(own.with_for_update()).first() is None:
+                raise NotFoundError(f"the catalog {name!r} is gone", hint="somebody has dropped it")
             return _build(connection, place, catalog_id, reader)
     except sa.exc.SQLAlchemyError as error:
         raise backend.translate(error) from error
@@ -102,7 +104,6 @@ def _build(connection: sa.Connection, place: str, catalog_id: int, reader: str |
     bridge = quote(name)
     if not _has_bridge(connection, name, mark):
         run(connection, f"CREATE SCHEMA {bridge}", f"COMMENT ON SCHEMA {bridge} IS {literal(mark)}")
-    install_followers(connection, place)
     statements = [f"GRANT CREATE ON SCHEMA {bridge} TO CURRENT_USER", *_functions(bridge)]
     for table in LAYOUT:
         statements += show(bridge, f"ducklake_{table}", _query(table, bridge, place, catalog_id))

@@ -8,6 +8,8 @@ they show; and roles that own nothing have the rest dropped for them.
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import sqlalchemy as sa
 
 from quacklake.catalog.shared.conditions import literal
@@ -24,6 +26,7 @@ _OWNER = sa.text(
     " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
     " WHERE n.nspname = :place AND c.relname = 'ducklake_catalog'"
 )
+_INSTALLED = sa.text("SELECT obj_description(to_regprocedure(:name), 'pg_proc')")
 
 
 def run(connection: sa.Connection, *texts: str) -> None:
@@ -65,8 +68,13 @@ def show(bridge: str, name: str, query: str) -> list[str]:
     ]
 
 
+def wait_for_commits(connection: sa.Connection, sql_schema: str) -> None:
+    """Until the transaction ends, no catalog commits: each commit begins with a lock on a row of this table."""
+    run(connection, f"LOCK TABLE {quote(sql_schema)}.ducklake_catalog IN EXCLUSIVE MODE")
+
+
 def install_followers(connection: sa.Connection, sql_schema: str) -> None:
-    """Make the triggers, or renew them; as the owner of the tables."""
+    """Make the triggers, unless they are there as they should be; as the owner of the tables."""
     place = quote(sql_schema)
     view = "; ".join(f"EXECUTE format({literal(text)}, bridge, name)" for text in _shown(place))
     words = {
@@ -79,7 +87,11 @@ def install_followers(connection: sa.Connection, sql_schema: str) -> None:
         "schema": literal(sql_schema),
         "caller": CALLER,
     }
-    run(connection, *(text.format(**words) for text in (_FOLLOW, _FORGET, *_TRIGGERS)))
+    texts = [text.format(**words) for text in (_FOLLOW, _FORGET, *_TRIGGERS)]
+    mark = f"quacklake {sha256(''.join(texts).encode()).hexdigest()[:16]}"
+    if connection.execute(_INSTALLED, {"name": f"{place}.quacklake_follow(bigint, text)"}).scalar() != mark:
+        wait_for_commits(connection, sql_schema)
+        run(connection, *texts, f"COMMENT ON FUNCTION {place}.quacklake_follow(bigint, text) IS {literal(mark)}")
 
 
 def _shown(place: str) -> list[str]:

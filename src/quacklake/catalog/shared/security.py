@@ -15,7 +15,7 @@ from quacklake.catalog.shared.bridge import (
     require_role,
     stop_reading,
 )
-from quacklake.catalog.shared.followers import ROLES, act_as_owner, install_followers, run
+from quacklake.catalog.shared.followers import ROLES, act_as_owner, install_followers, run, wait_for_commits
 from quacklake.catalog.shared.layout import build_shared_tables
 from quacklake.catalog.shared.policies import OWNERS, STORE, claim_known, enable, guard, make_tables, rights
 from quacklake.catalog.shared.registry import load_tenant
@@ -51,9 +51,10 @@ def secure(backend: Backend) -> None:
                     hint=f"REVOKE CREATE ON SCHEMA {quote(place)} FROM PUBLIC",
                 )
             act_as_owner(connection, place)
+            # So that no id is missed, and nobody waits for us while we wait for him.
+            wait_for_commits(connection, place)
             run(connection, *make_tables(quote(place)))
             install_followers(connection, place)
-            # Nobody writes from here on, so that no id is missed.
             run(connection, *guard(place), *claim_known(quote(place)), *enable(place))
     except sa.exc.SQLAlchemyError as error:
         raise backend.translate(error) from error
