@@ -18,7 +18,7 @@ import pytest
 import quacklake as ql
 from tests.conftest import Duck
 from tests.differential.comparison import faults
-from tests.lakes import Place, answers
+from tests.lakes import Place, answers, without_repeats
 from tests.servers import PASSWORD, Server
 from tests.tenants.test_layout import change, live
 
@@ -114,10 +114,10 @@ def test_duckdb_reads_at_every_snapshot_what_we_read(
         change(b)
         schema = tenants.bridge("a")
         with duck(through(place, schema, "a")) as con:
-            found = answers(con, probes=2, metadata_schema=schema)
+            found = answers(con, probes=0 if encrypted else 1, metadata_schema=schema)
             assert len({answer.name for answer in found}) == 5
             assert len({answer.snapshot_id for answer in found}) > 20
-            assert faults(a, "local", found) == []
+            assert faults(a, "local", without_repeats(found), only_rows=encrypted) == []
             ids = [row[0] for row in con.execute("SELECT snapshot_id FROM lk.snapshots()").fetchall()]
             assert ids == [each.snapshot_id for each in a.snapshots()]
             assert ids != list(range(ids[0], ids[0] + len(ids)))
