@@ -74,7 +74,7 @@ def all_tables(tables: CatalogTables) -> Iterator[sa.Table]:
     """Those of the format, and those that a shared database has besides."""
     yield from tables
     if tables.shared is not None:
-        yield from (tables.shared.catalog, tables.shared.tenant, tables.shared.counter)
+        yield from (tables.shared.catalog, tables.shared.tenant, tables.shared.counter, tables.shared.holder)
 
 
 def create_statement(table: sa.Table, dialect: sa.Dialect, name: str | None = None, *, fresh_only: bool = True) -> str:

@@ -20,6 +20,9 @@ from quacklake.errors import QuacklakeError
 MANY = 2_000
 """A lake that has had so many files, tables or snapshots is worth its indexes whoever made it."""
 
+_OURS = "quacklake_"
+"""How the names of tables begin that the format does not know."""
+
 # Table, without its prefix -> what its rows are looked up by.
 _EVERYWHERE: Mapping[str, tuple[str, ...]] = {
     "table": ("table_id",),
@@ -58,6 +61,7 @@ _OF_CATALOG: Mapping[str, tuple[str, ...]] = {
     "schema_versions": ("catalog_id, table_id",),
     "files_scheduled_for_deletion": ("catalog_id",),
     "file_variant_stats": ("data_file_id",),
+    "quacklake_file_holder": ("path_key",),
 }
 _BY_NAME = {
     "quacklake_table_name": ("table", "lower(table_name)"),
@@ -117,7 +121,7 @@ def ensure_indexes(backend: Backend, *, shared: bool = False) -> None:
 def wanted_indexes(backend_name: str, *, shared: bool = False) -> dict[str, tuple[str, str]]:
     """By name, the table without its prefix, and how it is indexed."""
     wanted = {
-        f"quacklake_{table}_{columns.split(', ')[0]}": (table, f"({columns})")
+        f"quacklake_{table.removeprefix(_OURS)}_{columns.split(', ')[0]}": (table, f"({columns})")
         for table, lists in {**_EVERYWHERE, **(_OF_CATALOG if shared else {})}.items()
         for columns in lists
     }
@@ -137,7 +141,8 @@ def index_statement(name: str, wanted: tuple[str, str], sql_schema: str | None, 
     """CREATE INDEX for one of the wanted indexes."""
     table, how = wanted
     place = f"{dialect.identifier_preparer.quote_schema(sql_schema)}." if sql_schema else ""
-    return f"CREATE INDEX {name} ON {place}ducklake_{table} {how}"
+    prefix = "" if table.startswith(_OURS) else "ducklake_"
+    return f"CREATE INDEX {name} ON {place}{prefix}{table} {how}"
 
 
 def _load_known(connection: sa.Connection, backend: Backend) -> set[str]:

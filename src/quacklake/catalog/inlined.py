@@ -22,6 +22,9 @@ from quacklake.schema import Column
 if TYPE_CHECKING:
     from quacklake.catalog.queries import Query
 
+NEWEST = 2**62
+"""Later than any snapshot."""
+
 
 def load_inlined(
     connection: sa.Connection,
@@ -63,6 +66,26 @@ def load_inlined(
         if data.num_rows:
             found.append(InlinedRows(wanted, data, version))
     return tuple(found)
+
+
+def load_ever_inlined(
+    connection: sa.Connection, tables: CatalogTables, backend: Backend, entry: TableEntry, name: str, version: int
+) -> InlinedRows:
+    """All rows of one table of inlined rows that any snapshot ever showed, with the snapshot in which each died.
+
+    Args:
+        connection: To the catalog database.
+        tables: Its tables.
+        backend: Its kind.
+        entry: The table, of which nothing but id and name need be known.
+        name: The table of inlined rows.
+        version: Its schema version.
+    """
+    stored = _describe(connection, tables, backend, entry, name)
+    layouts = _Layouts(connection, tables, entry, NEWEST, _load_versions(connection, tables, entry.table_id))
+    columns = layouts.find(version, stored)
+    data = read_rows(connection, backend.name, stored, columns, Choice("ever", NEWEST), str(entry.name))
+    return InlinedRows(columns, data, version)
 
 
 def _describe(
@@ -132,7 +155,8 @@ class _Layouts:
         begin = max((snapshot for each, snapshot in self.versions if each <= version), default=None)
         if begin is not None:
             changed = any(begin < snapshot <= self.snapshot_id for _, snapshot in self.versions)
-            yield self._load(begin) if changed else self.entry.schema.columns
+            known = not changed and self.entry.schema.columns
+            yield self.entry.schema.columns if known else self._load(begin)
         snapshots, versions = self.tables.snapshot, self.tables.table
         for query in (
             sa.select(sa.func.min(snapshots.c.snapshot_id)).where(snapshots.c.schema_version == version),

@@ -79,7 +79,8 @@ def describe(connection: sa.Connection, name: str, sql_schema: str | None) -> St
 class Choice:
     """Which inlined rows, and which of their two snapshots comes along with them as `begin_snapshot`."""
 
-    kind: Literal["alive", "born", "died"]
+    kind: Literal["alive", "born", "died", "ever"]
+    """With `ever`, all that were ever seen; the snapshot in which each died comes along too, as `end_snapshot`."""
     end: int
     """The snapshot that shows them; else the last in which they may have been born, or died."""
     start: int = 0
@@ -89,6 +90,11 @@ class Choice:
     def bounds(self) -> dict[str, int]:
         """The parameters of `condition`."""
         return {"snapshot": self.end} if self.kind == "alive" else {"snapshot": self.end, "start": self.start}
+
+    @property
+    def stamps(self) -> tuple[str, ...]:
+        """What the snapshots that come along are called."""
+        return ("begin_snapshot", "end_snapshot") if self.kind == "ever" else ("begin_snapshot",)
 
     def stamp(self, begin: _Snapshot, end: _Snapshot) -> _Snapshot:
         """The snapshot that comes along."""
@@ -107,7 +113,7 @@ def _condition(kind: str, begin: _Snapshot, end: _Snapshot) -> sa.ColumnElement[
         return sa.and_(begin <= SNAPSHOT, sa.or_(end.is_(None), end > SNAPSHOT))
     # What was born and died in one snapshot was never there.
     lived = sa.or_(end.is_(None), end > begin)
-    return sa.and_((begin if kind == "born" else end).between(START, SNAPSHOT), lived)
+    return sa.and_((end if kind == "died" else begin).between(START, SNAPSHOT), lived)
 
 
 @lru_cache(maxsize=512)
@@ -147,8 +153,9 @@ def read_rows(
     row_id, begin, end = (source.c[name] for name, _ in stored.columns[:_COUNT])
     ask = _ASKERS[backend_name]
     asked = [ask(source.c[name], kind, column.type) for column in columns for name, kind in [stored.find(column.name)]]
-    names = ["row_id", "begin_snapshot", *(f"c{column.id}" for column in columns)]
-    expressions = (row_id, choice.stamp(begin, end), *(each.expression for each in asked))
+    names = ["row_id", *choice.stamps, *(f"c{column.id}" for column in columns)]
+    stamps = (choice.stamp(begin, end), end)[: len(choice.stamps)]
+    expressions = (row_id, *stamps, *(each.expression for each in asked))
     query = (
         sa.select(*(each.label(name) for each, name in zip(expressions, names, strict=True)))
         .where(_condition(choice.kind, begin, end))
@@ -158,8 +165,8 @@ def read_rows(
         return _fetch_arrow(connection, query, choice, columns, names, table)
     rows = connection.execute(query, choice.bounds).all()
     values = list(zip(*rows, strict=True)) or [()] * len(names)
-    arrays: list[pa.Array[Any]] = [pa.array(each, pa.int64()) for each in values[:2]]
-    for column, each, taken in zip(columns, asked, values[2:], strict=True):
+    arrays: list[pa.Array[Any]] = [pa.array(each, pa.int64()) for each in values[: 1 + len(stamps)]]
+    for column, each, taken in zip(columns, asked, values[1 + len(stamps) :], strict=True):
         arrays.append(_decode(each.decode, taken, column, table))
     return pa.table(arrays, names=names)
 
@@ -343,8 +350,9 @@ def _fetch_arrow(
     fetch = getattr(cursor, "to_arrow_table", None) or cursor.fetch_arrow_table
     data: pa.Table = fetch()
     result.close()
-    taken = zip(columns, data.columns[2:], strict=True)
-    arrays: list[Any] = [*data.columns[:2], *(_decode(_readable, array, column, table) for column, array in taken)]
+    first = 1 + len(choice.stamps)
+    taken = zip(columns, data.columns[first:], strict=True)
+    arrays: list[Any] = [*data.columns[:first], *(_decode(_readable, array, column, table) for column, array in taken)]
     return pa.table(arrays, names=list(names))
 
 

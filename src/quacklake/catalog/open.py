@@ -68,9 +68,9 @@ def open_catalog(
                     hint="check the address, or connect with create=True and without read_only and at to make one",
                 )
             if catalog is None:
-                create_lake(backend, _new_data_path(backend, data_path), encrypted)
+                create_lake(backend, new_data_path(backend, data_path), encrypted)
             else:
-                create_shared(backend, _new_data_path(backend, data_path))
+                create_shared(backend, new_data_path(backend, data_path))
             found = _find(backend, address, catalog)
         if found is not None and found.tenant is None and (catalog is not None or found.tables.shared is not None):
             _make_tenant(backend, found.tables, catalog, create=create, encrypted=encrypted)
@@ -102,7 +102,7 @@ def open_shared(
     try:
         found = _find(backend, address)
         if found is None and create:
-            create_shared(backend, _new_data_path(backend, data_path))
+            create_shared(backend, new_data_path(backend, data_path))
             found = _find(backend, address)
         if found is None:
             raise NotInitializedError(f"there are no catalogs in {backend.display}", hint="check the address")
@@ -120,6 +120,30 @@ def open_shared(
     except BaseException:
         backend.close()
         raise
+
+
+def open_tenant(url: str, metadata_schema: str | None, tenant: Tenant) -> Catalog:
+    """One of the catalogs that share a database, whether or not it has a name yet."""
+    backend = open_backend(parse_url(url), metadata_schema, create=False)
+    tables = build_shared_tables(backend.sql_schema)
+    try:
+        with backend.read() as connection:
+            bind_connection(connection, tenant.catalog_id)
+            options = {each.name: each.value for each in load_options(connection, tables) if each.scope is None}
+        return _catalog(backend, _Found(tables, options, tenant), None, False, False)
+    except BaseException:
+        backend.close()
+        raise
+
+
+def holds_lake(url: str, metadata_schema: str | None) -> bool:
+    """Whether there is a lake at that address, or catalogs that share a database."""
+    address = parse_url(url)
+    backend = open_backend(address, metadata_schema, create=True)
+    try:
+        return _find(backend, address) is not None
+    finally:
+        backend.close()
 
 
 def _not_shared(backend: Backend) -> InvalidInputError:
@@ -240,7 +264,8 @@ def _damaged(backend: Backend, setting: str) -> CatalogError:
     )
 
 
-def _new_data_path(backend: Backend, given: str | None) -> str:
+def new_data_path(backend: Backend, given: str | None) -> str:
+    """Where the files of a new lake go."""
     path = given or backend.default_data_path()
     if path is None:
         raise InvalidInputError(

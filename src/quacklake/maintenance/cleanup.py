@@ -91,6 +91,7 @@ class _Cleaning:
             _refuse_lost_folder(data_path, doomed)
             failures = delete_files(doomed, self.stores)
             _unschedule(connection, self.catalog, [row for row, path in paths.items() if path not in failures])
+            self.known.let_go(connection, [path for path in paths.values() if path not in failures])
         done = report.add(doomed, failures, in_use=len(held))
         # When nothing of a whole page could be deleted, something is broken, and commits need not wait for more of it.
         is_broken = len(doomed) == len(failures) > PAGE // 2

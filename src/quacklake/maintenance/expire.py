@@ -247,7 +247,7 @@ class _Expiry:
 
     def _schedule(self, rows: Sequence[sa.Row[Any]]) -> None:
         paths = [join(self.roots[row.table_id], row.path, row.path_is_relative) for row in rows]
-        held = self.known.find_held(self.connection, paths, had_rows=True)
+        held = self.known.let_go(self.connection, paths, had_rows=True)
         scheduled = [
             # Unlike everything else, these are relative to the lake and not to the table.
             {"data_file_id": row.id, **relative_to(self.catalog.data_path, path), "schedule_start": self.time}

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from quacklake.catalog.audit import load_roots
 from quacklake.catalog.lake import Catalog
+from quacklake.catalog.shared import holders
 from quacklake.storage.paths import join
 from quacklake.storage.stores import is_remote, local_path, store_url
 
@@ -60,13 +61,29 @@ class KnownFiles:
         """Which of the files somebody is holding: they must not be deleted, whoever asks.
 
         This is the one place that says so. A file is held when any row of the catalog leads to it, of whatever
-        snapshot and however the path is spelled.
+        snapshot and however the path is spelled, or when it is noted that another catalog, or a lake that shows the
+        same files, needs it.
 
         Args:
             connection: In the transaction that is about to let go of the files.
             paths: The files.
             had_rows: Whether each of them had a row of its own that was deleted in this transaction.
         """
+        used = self.find_used(connection, paths, had_rows=had_rows)
+        if self._catalog.catalog_id is None:
+            return used
+        return used | holders.find_held(connection, self._catalog.tables, self._catalog.catalog_id, paths)
+
+    def let_go(self, connection: sa.Connection, paths: Sequence[str], *, had_rows: bool = False) -> frozenset[str]:
+        """The same as `find_held`; and where the catalog itself holds a file no more, note that for the others."""
+        used = self.find_used(connection, paths, had_rows=had_rows)
+        if self._catalog.catalog_id is None:
+            return used
+        free = [path for path in paths if path not in used]
+        return used | holders.let_go(connection, self._catalog.tables, self._catalog.catalog_id, free)
+
+    def find_used(self, connection: sa.Connection, paths: Sequence[str], *, had_rows: bool = False) -> frozenset[str]:
+        """Which of the files rows of the catalog itself lead to."""
         if not paths:
             return frozenset()
         self.look(connection)

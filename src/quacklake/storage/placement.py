@@ -10,7 +10,7 @@ from pathlib import Path
 
 from quacklake.errors import AuthError, StorageError
 from quacklake.storage.paths import absolute
-from quacklake.storage.stores import Stores, is_remote, local_path, split_url, store_url
+from quacklake.storage.stores import Stores, is_remote, local_errors, local_path, split_url, store_url
 
 
 def staging_root(folder: str) -> Path:
@@ -40,6 +40,33 @@ def move_in(file: Path, target: str, stores: Stores) -> None:
             shutil.move(str(file), str(place))
     except OSError as error:
         raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def copy_file(path: str, target: str, stores: Stores) -> None:
+    """Put a copy of a file into another place, in bounded memory where one of them is on this disk.
+
+    Raises:
+        StorageError: When the file is missing, or the place cannot be written.
+    """
+    if is_remote(path):
+        body = stores.read(path)
+        with tempfile.TemporaryDirectory(prefix="quacklake-") as folder:
+            made = Path(folder) / "copy"
+            made.write_bytes(body)
+            move_in(made, target, stores)
+        return
+    with tempfile.TemporaryDirectory(
+        prefix=".staging-", dir=_existing(staging_root(target.rpartition("/")[0]))
+    ) as folder:
+        made = Path(folder) / "copy"
+        with local_errors(path):
+            shutil.copyfile(local_path(path), made)
+        move_in(made, target, stores)
+
+
+def _existing(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def remove(paths: Iterable[str], stores: Stores) -> list[str]:

@@ -74,6 +74,12 @@ def read_history(delete: DeleteFile, stores: Stores) -> tuple[NDArray[np.int64],
     return found.positions, np.full(len(found.positions), delete.begin_snapshot, np.int64)
 
 
+def read_stamps(delete: DeleteFile, stores: Stores) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Every position in a delete file, and the snapshots that the file itself names for them, if it does."""
+    found = _read(delete, stores)
+    return found.positions, found.snapshots
+
+
 def settle_births(files: Iterable[ScanFile], stores: Stores) -> tuple[ScanFile, ...]:
     """Files as their own snapshots showed them, with the rows that were dead already named one by one."""
     return tuple(_settled(file, stores) if file.delete_files else file for file in files)

@@ -26,6 +26,7 @@ from quacklake.catalog.shared.sizes import with_sizes
 from quacklake.catalog.tables import CatalogTables
 from quacklake.errors import InvalidInputError, NotFoundError
 from quacklake.secrets.keyring import Keyring
+from quacklake.tenancy.moves import Moves
 
 PAGE = 1000
 _AT_ONCE = 500
@@ -54,16 +55,25 @@ def tenants(
         metadata_schema=metadata_schema,
         create=create,
     )
-    return Tenants(backend, tables, Keyring(storage_options))
+    return Tenants(backend, tables, Keyring(storage_options), str(url), metadata_schema)
 
 
-class Tenants:
+class Tenants(Moves):
     """The catalogs of one database. Use it as a context manager, or close it."""
 
-    def __init__(self, backend: Backend, tables: CatalogTables, secrets: Keyring) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        tables: CatalogTables,
+        secrets: Keyring,
+        url: str,
+        metadata_schema: str | None = None,
+    ) -> None:
         self._backend = backend
         self._tables = tables
         self._secrets = secrets
+        self._url = url
+        self._metadata_schema = metadata_schema
 
     @property
     def data_path(self) -> str:

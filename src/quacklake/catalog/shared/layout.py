@@ -48,6 +48,8 @@ class SharedTables:
     """What we need to know of each catalog."""
     counter: sa.Table
     """The next ids, where the database has no sequences."""
+    holder: sa.Table
+    """Files that more than one needs, and who does."""
 
 
 @lru_cache(maxsize=64)
@@ -138,5 +140,12 @@ def _build_extra(registry: sa.MetaData) -> SharedTables:
             registry,
             sa.Column("name", sa.String(16), primary_key=True),
             number("next_id", nullable=False),
+        ),
+        holder=sa.Table(
+            "quacklake_file_holder",
+            registry,
+            sa.Column("path_key", sa.String(64), nullable=False),
+            sa.Column("path", TYPES["text"], nullable=False),
+            number("catalog_id", nullable=False),
         ),
     )

@@ -152,7 +152,7 @@ def rename_tenant(backend: Backend, old: str, new: str) -> Tenant:
         with backend.write() as connection:
             found = load_tenant(connection, tables, old, backend.display)
             if name_key(old) != name_key(new):
-                _refuse_alike(connection, tables, new)
+                refuse_alike(connection, tables, new)
             own = {"key": found.catalog_id}
             for table, row in ((shared.catalog, {"catalog_name": new}), (shared.tenant, {"name_key": name_key(new)})):
                 same = table.c.catalog_id == sa.bindparam("key", type_=sa.BigInteger())
@@ -203,7 +203,7 @@ def create_tenant(backend: Backend, name: str, *, encrypted: bool = False, if_no
             with backend.write() as connection:
                 found = find_tenant(connection, tables, name)
                 if found is None:
-                    _refuse_alike(connection, tables, name)
+                    refuse_alike(connection, tables, name)
                     return _insert(connection, backend, tables, name, encrypted)
         except sa.exc.SQLAlchemyError as error:
             # Somebody else makes it at this moment, or takes the folder.
@@ -216,7 +216,8 @@ def create_tenant(backend: Backend, name: str, *, encrypted: bool = False, if_no
     raise CatalogError(f"the catalog {name!r} could not be made: others were quicker each time", hint="try again")
 
 
-def _refuse_alike(connection: sa.Connection, tables: CatalogTables, name: str) -> None:
+def refuse_alike(connection: sa.Connection, tables: CatalogTables, name: str) -> None:
+    """Refuse a name that differs from a known one in nothing but case or form."""
     alike = _alike(connection, tables, name)
     if alike is not None:
         raise AlreadyExistsError(
@@ -230,7 +231,7 @@ def _insert(connection: sa.Connection, backend: Backend, tables: CatalogTables, 
     ids = take_ids(connection, backend, tables, {"catalog": 1, "snapshot": 1, "entry": 1})
     catalog_id, snapshot_id, schema_id = ids["catalog"][0], ids["snapshot"][0], ids["entry"][0]
     moment, own = current_moment(), {"catalog_id": catalog_id}
-    path = _free_path(connection, shared, name, catalog_id)
+    path = free_path(connection, shared, name, catalog_id)
     for table, row in (
         (shared.catalog, {"catalog_name": name, "created_snapshot": snapshot_id}),
         (
@@ -273,7 +274,7 @@ def _insert(connection: sa.Connection, backend: Backend, tables: CatalogTables, 
     return load_tenant(connection, tables, name, backend.display)
 
 
-def _free_path(connection: sa.Connection, shared: SharedTables, name: str, catalog_id: int) -> str:
+def free_path(connection: sa.Connection, shared: SharedTables, name: str, catalog_id: int) -> str:
     """The folder of its name, unless a catalog that has another name by now has it."""
     path = f"{name}/"
     taken = sa.select(shared.tenant.c.catalog_id).where(shared.tenant.c.path_key == path_key(path))

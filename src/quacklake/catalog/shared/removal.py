@@ -12,6 +12,7 @@ from quacklake.catalog.audit import load_known_files
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.columns import current_moment
 from quacklake.catalog.shared.bridge import drop_bridge
+from quacklake.catalog.shared.holders import let_go
 from quacklake.catalog.shared.layout import OWNED, build_shared_tables, unbound
 from quacklake.catalog.shared.ownership import bind_connection
 from quacklake.catalog.shared.registry import Tenant, load_data_path, load_tenant, shared_of
@@ -41,21 +42,18 @@ def drop_tenant(backend: Backend, name: str) -> Tenant:
                 connection.execute(line.with_for_update())
             root = join(absolute(load_data_path(connection, tables)), found.path, found.path_is_relative)
             bind_connection(connection, found.catalog_id)
-            stored = _load_stored(connection, tables)
+            stored = load_stored(connection, tables)
             drop_bridge(connection, backend, found.catalog_id)
-            _schedule(connection, tables, root)
-            _forget(connection, tables, found.catalog_id)
+            _schedule(connection, tables, root, found.catalog_id)
+            forget_rows(connection, tables, found.catalog_id)
             forget_roles(connection, backend, found.catalog_id)
-        # Each of these is final where a table is not part of a transaction; their names never come again.
-        for names in _chunks(stored, 100):
-            with backend.write() as connection:
-                _drop(connection, tables, names)
+        drop_stored(backend, tables, stored)
     except sa.exc.SQLAlchemyError as error:
         raise backend.translate(error) from error
     return found
 
 
-def _load_stored(connection: sa.Connection, tables: CatalogTables) -> list[str]:
+def load_stored(connection: sa.Connection, tables: CatalogTables) -> list[str]:
     """The tables that hold its inlined rows and deletes."""
     registered = tables.inlined_data_tables.c
     own = sa.select(tables.table.c.table_id)
@@ -64,19 +62,21 @@ def _load_stored(connection: sa.Connection, tables: CatalogTables) -> list[str]:
     return [*names, *(f"ducklake_inlined_delete_{table_id}" for table_id in ids)]
 
 
-def _schedule(connection: sa.Connection, tables: CatalogTables, root: str) -> None:
+def _schedule(connection: sa.Connection, tables: CatalogTables, root: str, catalog_id: int) -> None:
     scheduled = tables.files_scheduled_for_deletion
     query = sa.select(scheduled.c.path, scheduled.c.path_is_relative)
     paths = [join(root, path, is_relative) for path, is_relative in connection.execute(query).all()]
     paths += [file.path for file in load_known_files(connection, tables, root)]
     connection.execute(scheduled.delete())
-    for chunk in _chunks(list(dict.fromkeys(paths)), _AT_ONCE):
+    held = let_go(connection, tables, catalog_id, dict.fromkeys(paths))
+    for chunk in _chunks([path for path in dict.fromkeys(paths) if path not in held], _AT_ONCE):
         # Nobody will know any more what they were relative to.
         rows = [{"data_file_id": None, "path": path, "path_is_relative": False} for path in chunk]
         connection.execute(scheduled.insert().values(schedule_start=current_moment()), rows)
 
 
-def _forget(connection: sa.Connection, tables: CatalogTables, catalog_id: int) -> None:
+def forget_rows(connection: sa.Connection, tables: CatalogTables, catalog_id: int) -> None:
+    """Delete every row of a catalog but those of files that wait for their deletion; the connection is bound to it."""
     own, macros = sa.select(tables.table.c.table_id), sa.select(tables.macro.c.macro_id)
     mapping = tables.column_mapping.c
     mappings = sa.select(mapping.mapping_id).where(mapping.table_id.in_(own))
@@ -102,6 +102,14 @@ def _forget(connection: sa.Connection, tables: CatalogTables, catalog_id: int) -
     shared = shared_of(tables)
     for table in (shared.tenant, shared.catalog):
         connection.execute(table.delete().where(table.c.catalog_id == catalog_id))
+
+
+def drop_stored(backend: Backend, tables: CatalogTables, stored: Sequence[str]) -> None:
+    """Drop tables of inlined rows and deletes."""
+    # Each of these is final where a table is not part of a transaction; their names never come again.
+    for names in _chunks(stored, 100):
+        with backend.write() as connection:
+            _drop(connection, tables, names)
 
 
 def _drop(connection: sa.Connection, tables: CatalogTables, names: Iterable[str]) -> None:
