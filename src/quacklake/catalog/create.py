@@ -74,7 +74,8 @@ def all_tables(tables: CatalogTables) -> Iterator[sa.Table]:
     """Those of the format, and those that a shared database has besides."""
     yield from tables
     if tables.shared is not None:
-        yield from (tables.shared.catalog, tables.shared.tenant, tables.shared.counter, tables.shared.holder)
+        shared = tables.shared
+        yield from (shared.catalog, shared.tenant, shared.counter, shared.holder, shared.moved)
 
 
 def create_statement(table: sa.Table, dialect: sa.Dialect, name: str | None = None, *, fresh_only: bool = True) -> str:

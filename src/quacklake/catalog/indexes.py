@@ -62,6 +62,7 @@ _OF_CATALOG: Mapping[str, tuple[str, ...]] = {
     "files_scheduled_for_deletion": ("catalog_id",),
     "file_variant_stats": ("data_file_id",),
     "quacklake_file_holder": ("path_key",),
+    "quacklake_moved_id": ("old_id, kind, catalog_id",),
 }
 _BY_NAME = {
     "quacklake_table_name": ("table", "lower(table_name)"),

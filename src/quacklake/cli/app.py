@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quacklake.cli import listings, maintaining, scans, statements, tenant_roles, tenants, writes
+from quacklake.cli import listings, maintaining, moves, scans, statements, tenant_roles, tenants, writes
 from quacklake.cli.edge import Edge
 from quacklake.cli.options import AtOption, EngineChoice, EngineOption, JsonOption, LakeOption, Settings, TenantOption
 
@@ -66,6 +66,7 @@ for command in (
 app.add_typer(maintaining.app, name="maintain")
 app.add_typer(tenants.group, name="tenants")
 tenant_roles.add_to(tenants.group)
+moves.add_to(tenants.group)
 
 
 def main() -> None:

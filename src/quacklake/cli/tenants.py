@@ -19,7 +19,8 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of a
 _PAGE = 1000
 
 
-def _open(ctx: typer.Context, *, create: bool = False, data_path: str | None = None) -> Tenants:
+def open_tenants(ctx: typer.Context, *, create: bool = False, data_path: str | None = None) -> Tenants:
+    """The catalogs of the database that the command line names."""
     from quacklake.tenancy.tenants import tenants
 
     return tenants(settings_of(ctx).url, data_path, create=create)
@@ -38,7 +39,7 @@ def list_(
 
     Example: `quacklake --lake postgresql://…/shared tenants list --prefix wb_ --sizes`
     """
-    with working("Reading the database"), _open(ctx) as tenants:
+    with working("Reading the database"), open_tenants(ctx) as tenants:
         found = tenants.list(after=after, limit=limit, prefix=prefix, sizes=sizes)
     heads = ("name", "catalog_id", "created", *(("rows", "files", "bytes") if sizes else ()))
     rows: list[dict[str, Any]] = [{head: getattr(each, head) for head in heads} for each in found]
@@ -67,7 +68,7 @@ def create(
 
     Example: `quacklake --lake postgresql://…/shared tenants create wb_abc --data-path s3://bucket/lakes/`
     """
-    with _open(ctx, create=True, data_path=data_path) as tenants:
+    with open_tenants(ctx, create=True, data_path=data_path) as tenants:
         made = tenants.create(name, encrypted=encrypted)
     say(f"Made the catalog {made.name}.")
 
@@ -78,7 +79,7 @@ def rename(ctx: typer.Context, old: NameArgument, new: NameArgument) -> None:
 
     Example: `quacklake --lake postgresql://…/shared tenants rename wb_abc wb_def`
     """
-    with _open(ctx) as tenants:
+    with open_tenants(ctx) as tenants:
         tenants.rename(old, new)
     say(f"The catalog {old} is called {new} now.")
 
@@ -94,7 +95,7 @@ def drop(
 
     Example: `quacklake --lake postgresql://…/shared tenants drop wb_def --yes`
     """
-    with _open(ctx) as tenants:
+    with open_tenants(ctx) as tenants:
         tenants.get(name)
         if not yes:
             typer.confirm(f"Forget the catalog {name} with all its tables?", abort=True, err=True)

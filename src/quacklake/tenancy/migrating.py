@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from quacklake.catalog.backends.failures import translated
+from quacklake.catalog.backends.failures import insist, translated
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.lake import Catalog
 from quacklake.catalog.moving.copying import NewFiles, copy_lake, copy_scheduled, plan_folders
@@ -15,7 +15,7 @@ from quacklake.catalog.moving.ids import IdMap, Ids
 from quacklake.catalog.moving.source import Source, collect_ids, load_newest_gone, load_turns
 from quacklake.catalog.moving.target import Target
 from quacklake.catalog.open import open_tenant
-from quacklake.catalog.shared.counters import take_ids
+from quacklake.catalog.shared.counters import Kind, take_ids
 from quacklake.catalog.shared.holders import OUTSIDE, note_holders
 from quacklake.catalog.shared.registry import Tenant, load_data_path
 from quacklake.catalog.shared.unfinished import abandon_tenant, begin_tenant, name_tenant, sweep_unfinished
@@ -127,14 +127,23 @@ def _copy(
     from quacklake.engine.local.digest import settle_rows
 
     old = collect_ids(source)
-    with translated(home.backend), home.backend.write() as connection:
-        new = take_ids(connection, home.backend, home.tables, {kind: len(each) for kind, each in old.items()})
+
+    def take() -> dict[Kind, Sequence[int]]:
+        with home.backend.write() as connection:
+            return take_ids(connection, home.backend, home.tables, {kind: len(each) for kind, each in old.items()})
+
+    new = insist(home.backend, take)
     ids = Ids(*(IdMap.pair(old[kind], new[kind]) for kind in ("snapshot", "entry", "file")))
     folders = plan_folders(source, ids, home.folder(tenant))
     write_stamped(stamped, ids.snapshot, folders, engine.stores, written)
-    with translated(home.backend), home.backend.write() as connection:
-        target = Target(home.backend, connection, home.tables, home.tables.metadata, tenant.catalog_id)
-        copy_lake(source, target, ids, NewFiles(written.data, written.deletes), settle_rows)
+    made = NewFiles(written.data, written.deletes)
+
+    def copy() -> None:
+        with home.backend.write() as connection:
+            target = Target(home.backend, connection, home.tables, home.tables.metadata, tenant.catalog_id)
+            copy_lake(source, target, ids, made, settle_rows)
+
+    insist(home.backend, copy)
     return ids, load_all_turns(source, written)
 
 

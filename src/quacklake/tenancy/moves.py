@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.open import open_catalog
 from quacklake.catalog.shared.names import check_catalog_name
-from quacklake.catalog.shared.registry import load_tenant
+from quacklake.catalog.shared.registry import Tenant, load_tenant
 from quacklake.catalog.tables import CatalogTables
 from quacklake.secrets.keyring import Keyring
 
@@ -109,6 +109,27 @@ class Moves:
             tenant = load_tenant(connection, self._tables, name, self._backend.display)
         destination = Destination(str(url), None if data_path is None else str(data_path), metadata_schema)
         return export(self._home(), tenant, destination, dry_run=dry_run, copy_files=copy_files)
+
+    def clone(self, old: str, new: str) -> Tenant:
+        """Make a second catalog of one, with all its snapshots up to now. Both show the same files.
+
+        From now on each has a history of its own. A file that both show is deleted by the last that needs it. Files
+        that name snapshots inside (merged and flushed ones, and repeated deletes) are written anew.
+
+        Args:
+            old: The catalog that is there.
+            new: What the new one is called.
+
+        Raises:
+            NotFoundError: When there is no such catalog.
+            AlreadyExistsError: When the new name is taken.
+        """
+        from quacklake.tenancy.cloning import clone
+
+        check_catalog_name(old)
+        with self._backend.read() as connection:
+            tenant = load_tenant(connection, self._tables, old, self._backend.display)
+        return clone(self._home(), tenant, new)
 
     def _home(self) -> Home:
         from quacklake.tenancy.migrating import Home

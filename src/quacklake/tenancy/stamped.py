@@ -34,12 +34,20 @@ class Stamped:
         return sum(size or 0 for size in sizes)
 
 
-def find_stamped(source: Source, stores: Stores) -> Stamped:
-    """Look into every file of a lake. What cannot be read is a problem and no error."""
+def find_stamped(source: Source, stores: Stores, *, every: bool = True) -> Stamped:
+    """Look into every file of a lake. What cannot be read is a problem and no error.
+
+    Args:
+        source: The lake.
+        stores: What opens files.
+        every: Look into data files that were written in one go, too. DuckDB and we put no snapshots into those, but
+            others might.
+    """
     found = Stamped()
     splits = load_splits(source)
     for files in load_data_files(source):
-        layouts = _layouts([file for _, file in files], stores, found.problems)
+        doubtful = [file for _, file in files if every or file.partial_max is not None or file.row_id_start is None]
+        layouts = _layouts(doubtful, stores, found.problems)
         for table_id, file in files:
             found.files += 1
             found.bytes += file.size or 0
@@ -84,6 +92,11 @@ class Written:
     """Their full paths."""
     names: set[str] = field(default_factory=set)
     """The same, to look them up."""
+
+    def forget(self) -> None:
+        """Begin anew."""
+        for each in (self.data, self.deletes, self.turns, self.placed, self.names):
+            each.clear()
 
     def take(self, path: str, folder: str) -> str:
         """Take up a file below a folder; its path from there."""

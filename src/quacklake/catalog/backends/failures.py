@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.url import scrub
+from quacklake.errors import QuacklakeError
+
+T = TypeVar("T")
+_ATTEMPTS = 10
 
 
 def driver_error(error: BaseException) -> BaseException:
@@ -32,6 +39,26 @@ def translated(backend: Backend) -> Iterator[None]:
         yield
     except sa.exc.SQLAlchemyError as error:
         raise backend.translate(error) from error
+
+
+def insist(backend: Backend, work: Callable[[], T]) -> T:
+    """Do something that changes the database, and again when others were quicker.
+
+    Args:
+        backend: The database.
+        work: Leaves nothing behind when it fails.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            with translated(backend):
+                return work()
+        except QuacklakeError as error:
+            cause = error.__cause__
+            passing = cause is not None and backend.classify(cause) in ("serialization", "deadlock", "locked")
+            if attempt == _ATTEMPTS - 1 or not passing:
+                raise
+            time.sleep(random.uniform(0, 0.02 * 2**attempt))
+    raise AssertionError("every attempt returns or raises")
 
 
 def scrub_chain(error: BaseException | None, secrets: tuple[str, ...]) -> None:

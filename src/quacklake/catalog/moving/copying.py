@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -62,11 +62,18 @@ def copy_lake(source: Source, target: Target, ids: Ids, files: NewFiles, settle:
         files: Which files are new; all others stay where they are.
         settle: What reads inlined values.
     """
-    convert = _Converter(source, ids, files)
-    for name in LAYOUT:
-        if name not in _APART:
-            for rows in source.rows(name):
-                target.insert(name, [convert(name, row) for row in rows])
+    names = [name for name in LAYOUT if name not in _APART]
+    copy_tables(source, target, ids, names, settle, files)
+
+
+def copy_tables(
+    source: Source, target: Target, ids: Ids, names: Sequence[str], settle: Settle, files: NewFiles | None = None
+) -> None:
+    """Copy some tables of the format, and with them settings and inlined rows, row by row."""
+    convert = _Converter(source, ids, files or NewFiles())
+    for name in names:
+        for rows in source.rows(name):
+            target.insert(name, [convert(name, row) for row in rows])
     _copy_settings(source, target, ids)
     _copy_inlined(source, target, ids, settle)
 

@@ -27,6 +27,7 @@ def load_data_files(source: Source) -> Iterator[list[tuple[int, ScanFile]]]:
                     size=row["file_size_bytes"],
                     begin_snapshot=row["begin_snapshot"],
                     footer_size=row["footer_size"],
+                    row_id_start=row["row_id_start"],
                     partial_max=row["partial_max"],
                     encryption_key=row["encryption_key"],
                 ),

@@ -27,12 +27,14 @@ class Source:
 
     Args:
         catalog: The lake.
-        connection: A read of its database that lasts as long as the copy.
+        connection: To its database, in one state as long as the copy takes.
+        writes: Whether the same connection writes meanwhile: then nothing is read bit by bit.
     """
 
-    def __init__(self, catalog: Catalog, connection: sa.Connection) -> None:
+    def __init__(self, catalog: Catalog, connection: sa.Connection, *, writes: bool = False) -> None:
         self.catalog = catalog
         self.connection = connection
+        self._writes = writes
         self.tables: CatalogTables = only_own(catalog.tables)
         self.roots = load_roots(connection, catalog.tables, catalog.data_path)
         """The folder of each table."""
@@ -56,7 +58,11 @@ class Source:
 
     def rows(self, name: str) -> Iterator[list[dict[str, Any]]]:
         """The rows of a table, some at a time."""
-        result = self.connection.execute(self.query(name), execution_options={"stream_results": True})
+        result = self.connection.execute(self.query(name), execution_options={"stream_results": not self._writes})
+        if self._writes:
+            found = result.mappings().all()
+            yield from ([dict(row) for row in found[at : at + AT_ONCE]] for at in range(0, len(found), AT_ONCE))
+            return
         for part in result.mappings().partitions(AT_ONCE):
             yield [dict(row) for row in part]
 

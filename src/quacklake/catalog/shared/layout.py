@@ -50,6 +50,8 @@ class SharedTables:
     """The next ids, where the database has no sequences."""
     holder: sa.Table
     """Files that more than one needs, and who does."""
+    moved: sa.Table
+    """Which id becomes which, while a catalog is copied."""
 
 
 @lru_cache(maxsize=64)
@@ -147,5 +149,13 @@ def _build_extra(registry: sa.MetaData) -> SharedTables:
             sa.Column("path_key", sa.String(64), nullable=False),
             sa.Column("path", TYPES["text"], nullable=False),
             number("catalog_id", nullable=False),
+        ),
+        moved=sa.Table(
+            "quacklake_moved_id",
+            registry,
+            number("catalog_id", nullable=False),
+            sa.Column("kind", sa.String(16), nullable=False),
+            number("old_id", nullable=False),
+            number("new_id", nullable=False),
         ),
     )

@@ -100,7 +100,7 @@ def forget_rows(connection: sa.Connection, tables: CatalogTables, catalog_id: in
         if name != _SCHEDULED:
             connection.execute(getattr(tables, name).delete())
     shared = shared_of(tables)
-    for table in (shared.tenant, shared.catalog):
+    for table in (shared.tenant, shared.catalog, shared.holder, shared.moved):
         connection.execute(table.delete().where(table.c.catalog_id == catalog_id))
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
+from quacklake.catalog.backends.failures import insist, translated
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.columns import current_moment
 from quacklake.catalog.shared.counters import take_ids
@@ -30,7 +31,8 @@ def begin_tenant(backend: Backend, name: str) -> Tenant:
     check_catalog_name(name)
     tables = build_shared_tables(backend.sql_schema)
     shared = shared_of(tables)
-    try:
+
+    def begin() -> Tenant:
         with backend.write() as connection:
             _refuse_taken(connection, backend, name)
             catalog_id = take_ids(connection, backend, tables, {"catalog": 1})["catalog"][0]
@@ -44,9 +46,9 @@ def begin_tenant(backend: Backend, name: str) -> Tenant:
                 "created_at": current_moment(),
             }
             connection.execute(shared.tenant.insert().values(row))
-    except sa.exc.SQLAlchemyError as error:
-        raise backend.translate(error) from error
-    return Tenant(name, catalog_id, None, path)
+            return Tenant(name, catalog_id, None, path)
+
+    return insist(backend, begin)
 
 
 def name_tenant(connection: sa.Connection, backend: Backend, tenant: Tenant, first: int, expired: int | None) -> Tenant:
@@ -83,14 +85,16 @@ def _refuse_taken(connection: sa.Connection, backend: Backend, name: str) -> Non
 def abandon_tenant(backend: Backend, catalog_id: int) -> None:
     """Forget a catalog that will never have a name, with all that was copied for it. Files are left to the caller."""
     tables = build_shared_tables(backend.sql_schema)
-    try:
+
+    def forget() -> list[str]:
         with backend.write() as connection:
             bind_connection(connection, catalog_id)
             stored = load_stored(connection, tables)
             forget_rows(connection, tables, catalog_id)
-        drop_stored(backend, tables, stored)
-    except sa.exc.SQLAlchemyError as error:
-        raise backend.translate(error) from error
+            return stored
+
+    with translated(backend):
+        drop_stored(backend, tables, insist(backend, forget))
 
 
 def sweep_unfinished(backend: Backend) -> None:
