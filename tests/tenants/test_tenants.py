@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -171,3 +171,21 @@ def test_a_lake_that_is_alone_has_no_tenants(tmp_path: Path) -> None:
         assert tenants.data_path == f"{tmp_path}/data/"
     with pytest.raises(ql.InvalidInputError, match="keep their files in"):
         ql.tenants(f"sqlite:///{tmp_path}/shared.db", tmp_path / "other")
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("schema", ["odd %", 'a"b %s'])
+def test_catalogs_live_in_an_sql_schema_with_an_odd_name(new_place: Callable[[str], Place], schema: str) -> None:
+    place = new_place("postgresql")
+    with ql.connect(place.url, place.data_path, catalog="a", metadata_schema=schema, engine="local") as session:
+        table = session.create_table("t", "id BIGINT")
+        table.append(pa.table({"id": [1, 2, 3]}))
+        table.append(pa.table({"id": list(range(100))}))
+        table.delete("id = 2")
+        assert table.scan().count() == 101
+        assert session.check() == []
+    with ql.tenants(place.url, metadata_schema=schema) as tenants:
+        tenants.rename("a", "b")
+        assert [(each.name, each.rows) for each in tenants.list(sizes=True)] == [("b", 101)]
+        tenants.drop("b")
+        assert tenants.list() == []

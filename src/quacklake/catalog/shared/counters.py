@@ -16,6 +16,7 @@ from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.shared.layout import KINDS, SharedTables
 from quacklake.catalog.tables import CatalogTables
 from quacklake.errors import CatalogError
+from quacklake.names import quote
 
 Kind = Literal["catalog", "snapshot", "entry", "file"]
 FIRST_ID = 0
@@ -32,7 +33,7 @@ def create_counters(connection: sa.Connection, backend: Backend, shared: SharedT
     if backend.name == "postgresql":
         for kind in KINDS:
             # The driver looks for places of values in the text.
-            name = _sequence(connection, backend, kind).replace("%", "%%")
+            name = _sequence(backend, kind).replace("%", "%%")
             connection.exec_driver_sql(f"CREATE SEQUENCE {name} MINVALUE {FIRST_ID}")
         return
     connection.execute(shared.counter.insert(), [{"name": kind, "next_id": FIRST_ID} for kind in KINDS])
@@ -93,12 +94,11 @@ def _from_sequences(
         return none
     # One at a time: between two of them, other catalogs may get one.
     parts = (f"ARRAY(SELECT nextval(CAST(:{kind} AS regclass)) FROM generate_series(1, :{kind}s))" for kind in kinds)
-    names = {str(kind): _sequence(connection, backend, kind) for kind in kinds}
+    names = {str(kind): _sequence(backend, kind) for kind in kinds}
     counts = {f"{kind}s": wanted[kind] for kind in kinds}
     row = connection.execute(sa.text(f"SELECT {', '.join(parts)}"), {**names, **counts}).one()
     return none | {kind: sorted(ids) for kind, ids in zip(kinds, row, strict=True)}
 
 
-def _sequence(connection: sa.Connection, backend: Backend, kind: str) -> str:
-    place = connection.dialect.identifier_preparer.quote_schema(backend.sql_schema or "public")
-    return f"{place}.quacklake_{kind}_id"
+def _sequence(backend: Backend, kind: str) -> str:
+    return f"{quote(backend.sql_schema or 'public')}.quacklake_{kind}_id"
