@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -107,6 +108,31 @@ def test_a_file_stays_until_the_last_who_shows_it_is_gone(
     tenants.drop(order[2])
     tenants.cleanup()
     assert list(Path(backend.data_path).rglob("*.parquet")) == []
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_what_expires_in_one_stays_for_the_other(tenants: ql.Tenants, backend: Place, first: str) -> None:
+    fill(backend, "a")
+    tenants.clone("a", "b")
+    second = "b" if first == "a" else "a"
+    with opened(backend, second) as session:
+        expected = shown_by(session)
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    for name in (first, second):
+        with opened(backend, name) as session:
+            session.table("t").truncate()
+            session.table("n.p").delete("k = 0")
+            session.maintain.expire(older_than=tomorrow)
+            session.maintain.cleanup(older_than=tomorrow)
+            session.maintain.remove_orphans(older_than=tomorrow)
+            assert session.check() == []
+            assert session.table("n.p").count() == 40
+        if name == first:
+            with opened(backend, second) as session:
+                assert shown_by(session) == expected
+    # Two partitions are left, and what both have shown before is gone.
+    left = {path.parent.name for path in Path(backend.data_path).rglob("*.parquet")}
+    assert left == {"k=1", "k=2"}
 
 
 def test_writers_of_the_first_go_on_while_it_is_cloned(tenants: ql.Tenants, backend: Place) -> None:

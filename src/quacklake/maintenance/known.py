@@ -69,23 +69,24 @@ class KnownFiles:
             paths: The files.
             had_rows: Whether each of them had a row of its own that was deleted in this transaction.
         """
-        used = self.find_used(connection, paths, had_rows=had_rows)
+        used = frozenset(self._find_used(connection, paths, had_rows))
         if self._catalog.catalog_id is None:
             return used
         return used | holders.find_held(connection, self._catalog.tables, self._catalog.catalog_id, paths)
 
     def let_go(self, connection: sa.Connection, paths: Sequence[str], *, had_rows: bool = False) -> frozenset[str]:
         """The same as `find_held`; and where the catalog itself holds a file no more, note that for the others."""
-        used = self.find_used(connection, paths, had_rows=had_rows)
+        used = self._find_used(connection, paths, had_rows)
         if self._catalog.catalog_id is None:
-            return used
-        free = [path for path in paths if path not in used]
-        return used | holders.let_go(connection, self._catalog.tables, self._catalog.catalog_id, free)
+            return frozenset(used)
+        free = [path for path in paths if not used.get(path)]
+        return frozenset(used) | holders.let_go(connection, self._catalog.tables, self._catalog.catalog_id, free)
 
-    def find_used(self, connection: sa.Connection, paths: Sequence[str], *, had_rows: bool = False) -> frozenset[str]:
-        """Which of the files rows of the catalog itself lead to."""
+    def _find_used(self, connection: sa.Connection, paths: Sequence[str], had_rows: bool) -> dict[str, bool]:
+        """Which of the files rows lead to, and whether a row of the catalog itself does."""
+        found: dict[str, bool] = {}
         if not paths:
-            return frozenset()
+            return found
         self.look(connection)
         names = self._shared if had_rows else self._names
         wanted: dict[str, list[str]] = {}
@@ -93,13 +94,16 @@ class KnownFiles:
             for name in {_name(each) for each in _spellings(path, is_foreign=True)}:
                 if hash(name) in names:
                     wanted.setdefault(name, []).append(path)
-        return frozenset(self._holders(connection, wanted)) if wanted else frozenset()
+        for path, is_own in self._holders(connection, wanted) if wanted else ():
+            found[path] = found.get(path, False) or is_own
+        return found
 
-    def _holders(self, connection: sa.Connection, wanted: Mapping[str, list[str]]) -> Iterator[str]:
+    def _holders(self, connection: sa.Connection, wanted: Mapping[str, list[str]]) -> Iterator[tuple[str, bool]]:
         for table in self._marks:
             for _, full, is_foreign in self._files(connection, table, -1):
                 for name in {_name(each) for each in _spellings(full, is_foreign)}:
-                    yield from (path for path in wanted.get(name, ()) if _may_be_same(full, path))
+                    same = (path for path in wanted.get(name, ()) if _may_be_same(full, path))
+                    yield from ((path, not full.startswith(_NOWHERE)) for path in same)
 
     def _files(self, connection: sa.Connection, name: str, after: int) -> Iterator[tuple[int, str, bool]]:
         """Id and path of files, and whether they may be links that others made."""

@@ -18,8 +18,10 @@ from quacklake.catalog.moving.ids import IdKind, Ids, id_columns
 from quacklake.catalog.moving.source import Source
 from quacklake.catalog.moving.target import Target
 from quacklake.catalog.shared.layout import OWNED
+from quacklake.catalog.shared.ownership import bound_otherwise
 from quacklake.catalog.shared.registry import shared_of
 from quacklake.catalog.tables import LAYOUT, CatalogTables
+from quacklake.errors import CatalogError
 
 _SPECIAL = ("snapshot", "snapshot_changes", "schema", "table")
 """More than ids is different in the copy; what the lake keeps apart, the copy does too."""
@@ -62,8 +64,10 @@ def clone_rows(source: Source, target: Target, ids: Ids, files: NewFiles, settle
         for table_id, root in source.roots.items():
             statement = _copy(source, target, name, _paths(source, name, root), table_id)
             target.connection.execute(statement)
-    _place(target, "data_file", ids, files.data)
-    _place(target, "delete_file", ids, files.deletes)
+    assert target.catalog_id is not None
+    with bound_otherwise(target.connection, target.catalog_id):
+        _place(target, "data_file", ids, files.data)
+        _place(target, "delete_file", ids, files.deletes)
     target.connection.execute(moved.delete().where(own))
 
 
@@ -144,4 +148,6 @@ def _place(target: Target, name: str, ids: Ids, files: Mapping[int, Any]) -> Non
         }
         if name == "delete_file":
             values["format"] = "parquet"
-        target.connection.execute(table.update().where(table.c[f"{name}_id"] == ids.file[old]).values(values))
+        changed = target.connection.execute(table.update().where(table.c[f"{name}_id"] == ids.file[old]).values(values))
+        if changed.rowcount != 1:
+            raise CatalogError(f"the file {new.path} has no row to stand in", hint="this is a mistake of ours")

@@ -8,7 +8,8 @@ such a statement is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -115,6 +116,17 @@ def bind_connection(connection: sa.Connection, catalog_id: int) -> None:
     """The same for one connection, as long as it is open."""
     connection.execution_options(**{OPTION: catalog_id})
     sa.event.listen(connection, "before_execute", give_catalog, retval=True)
+
+
+@contextmanager
+def bound_otherwise(connection: sa.Connection, catalog_id: int) -> Iterator[None]:
+    """A connection that is bound to a catalog, for a while bound to another one."""
+    before = connection.get_execution_options()[OPTION]
+    connection.execution_options(**{OPTION: catalog_id})
+    try:
+        yield
+    finally:
+        connection.execution_options(**{OPTION: before})
 
 
 def bound_to(connection: sa.Connection) -> dict[str, int]:

@@ -16,7 +16,8 @@ from quacklake.names import quote
 
 OWNERS = "quacklake_owner"
 """The table that says whose the ids are that no key keeps apart."""
-EXTRA = ("ducklake_catalog", "quacklake_tenant", "quacklake_counter", ROLES, OWNERS)
+HOLDERS = "quacklake_file_holder"
+EXTRA = ("ducklake_catalog", "quacklake_tenant", "quacklake_counter", HOLDERS, "quacklake_moved_id", ROLES, OWNERS)
 SEQUENCES = ("snapshot", "entry", "file")
 STORE = "quacklake_store(bigint, bigint, text[], text[])"
 """Makes a table for inlined rows, for roles that may make none; without a version, one for deletes."""
@@ -76,6 +77,9 @@ def enable(sql_schema: str) -> list[str]:
         texts += _policies(f"{place}.ducklake_{name}", name, sql_schema)
     for name in ("ducklake_catalog", "quacklake_tenant"):
         texts += _policy(f"{place}.{name}", "own", "ALL", mine(place))
+    # Whoever is about to delete a file must see that others need it. What it is called, it does not see.
+    texts += _policy(f"{place}.{HOLDERS}", "all", "SELECT", "true")
+    texts += _policy(f"{place}.{HOLDERS}", "own", "DELETE", mine(place))
     return texts + _policy(f"{place}.{ROLES}", "own", "SELECT", "role_name = CURRENT_USER")
 
 
@@ -129,6 +133,7 @@ def rights(sql_schema: str) -> list[tuple[str, str]]:
     found = [("USAGE", f"SCHEMA {place}"), ("EXECUTE", f"FUNCTION {place}.{STORE}")]
     found += [("USAGE", f"SEQUENCE {place}.quacklake_{kind}_id") for kind in SEQUENCES]
     found.append(("SELECT", f"TABLE {place}.{ROLES}"))
+    found.append(("SELECT (path_key, catalog_id), DELETE", f"TABLE {place}.{HOLDERS}"))
     for name in LAYOUT:
         changing = ", ".join(quote(column) for column in columns_of(name) if not _is_id(column))
         found.append((f"SELECT, INSERT, DELETE, UPDATE ({changing})", f"TABLE {place}.ducklake_{name}"))
