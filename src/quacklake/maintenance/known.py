@@ -42,7 +42,7 @@ class KnownFiles:
     def look(self, connection: sa.Connection) -> None:
         """Take up what was added since the last look. Ids only grow, so that is cheap."""
         for name, after in self._marks.items():
-            for id_, full, is_foreign in self._files(connection, name, after):
+            for id_, full, is_foreign, _ in self._files(connection, name, after):
                 self._marks[name] = id_
                 for each in _spellings(full, is_foreign):
                     self._take_name(_name(each))
@@ -100,13 +100,13 @@ class KnownFiles:
 
     def _holders(self, connection: sa.Connection, wanted: Mapping[str, list[str]]) -> Iterator[tuple[str, bool]]:
         for table in self._marks:
-            for _, full, is_foreign in self._files(connection, table, -1):
+            for _, full, is_foreign, is_own in self._files(connection, table, -1):
                 for name in {_name(each) for each in _spellings(full, is_foreign)}:
                     same = (path for path in wanted.get(name, ()) if _may_be_same(full, path))
-                    yield from ((path, not full.startswith(_NOWHERE)) for path in same)
+                    yield from ((path, is_own) for path in same)
 
-    def _files(self, connection: sa.Connection, name: str, after: int) -> Iterator[tuple[int, str, bool]]:
-        """Id and path of files, and whether they may be links that others made."""
+    def _files(self, connection: sa.Connection, name: str, after: int) -> Iterator[tuple[int, str, bool, bool]]:
+        """Id and path of files, whether they may be links that others made, and whether they are of tables of ours."""
         tables = self._catalog.tables
         roots: dict[int, str] | None = None
         table: sa.Table = getattr(tables, name)
@@ -120,7 +120,8 @@ class KnownFiles:
             roots = roots or load_roots(connection, tables, self._catalog.data_path)
             for file_id, table_id, path, is_relative, mapping_id in rows:
                 root = roots.get(table_id, _NOWHERE)
-                yield file_id, join(root, path, is_relative), mapping_id is not None or not is_relative
+                is_foreign = mapping_id is not None or not is_relative
+                yield file_id, join(root, path, is_relative), is_foreign, table_id in roots
             after = rows[-1][0]
 
     def _take_name(self, name: str) -> None:
