@@ -1,6 +1,6 @@
-"""The query of a view, as the lake keeps it: in DuckDB's SQL, every table with its namespace.
+"""The query of a view, as the lake keeps it: in DuckDB's SQL, every table of another namespace with that.
 
-What a name of one part stands for depends on who reads the view: DuckDB looks into the view's own namespace first.
+A name of one part is looked for in the view's own namespace first, by DuckDB and by us, so there it stays as it is.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quacklake.errors import InvalidInputError, UnsupportedError
+from quacklake.names import fold
 from quacklake.sql.aliases import Aliases, Named
 from quacklake.sql.expressions import Edit, edit
 from quacklake.sql.names import Names
@@ -57,12 +58,15 @@ def _qualified(table: Reference, names: Names, view: TableName, aliases: Aliases
         raise UnsupportedError(
             f"the view {view} cannot read {name}, which is another lake", hint="a view reads tables of its own lake"
         )
-    marked = ".".join("`" + part.replace("`", "``") + "`" for part in (name.namespace, name.table))
+    is_near = len(table.parts) == 1 and fold(name.namespace) == fold(view.namespace)
+    parts = table.parts if is_near else (name.namespace, name.table)
+    marked = ".".join("`" + part.replace("`", "``") + "`" for part in parts)
     for word, moment in (("VERSION", table.version), ("TIMESTAMP", table.timestamp)):
         if moment is not None:
             marked += f" AT ({word} => {moment.sql('spark')})"
     alias = aliases.alias(table)
-    found: list[Edit] = [(table.start, table.end, marked)]
+    is_plain = is_near and table.version is None and table.timestamp is None
+    found: list[Edit] = [] if is_plain else [(table.start, table.end, marked)]
     if table.alias is None and alias != table.parts[-1]:
         found.append((table.after, table.after, f" AS {alias}"))
     return found
