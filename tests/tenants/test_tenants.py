@@ -189,3 +189,6 @@ def test_catalogs_live_in_an_sql_schema_with_an_odd_name(new_place: Callable[[st
         assert [(each.name, each.rows) for each in tenants.list(sizes=True)] == [("b", 101)]
         tenants.drop("b")
         assert tenants.list() == []
+        with tenants._backend.read() as connection:
+            left = tenants._backend.columns(connection)
+        assert [name for name in left if "inlined_data_" in name and name != "ducklake_inlined_data_tables"] == []

@@ -113,11 +113,9 @@ def drop_stored(backend: Backend, tables: CatalogTables, stored: Sequence[str]) 
 
 
 def _drop(connection: sa.Connection, tables: CatalogTables, names: Iterable[str]) -> None:
-    prepare = connection.dialect.identifier_preparer
-    place = f"{prepare.quote_schema(tables.sql_schema)}." if tables.sql_schema else ""
     for name in names:
-        text = f"DROP TABLE IF EXISTS {place}{prepare.quote(name)}"
-        connection.exec_driver_sql(text, execution_options={"no_parameters": True})
+        table = sa.Table(name, sa.MetaData(schema=tables.sql_schema))
+        connection.execute(sa.schema.DropTable(table, if_exists=True))
 
 
 def _chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
