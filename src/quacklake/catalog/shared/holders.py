@@ -73,17 +73,6 @@ def let_go(connection: sa.Connection, tables: CatalogTables, catalog_id: int, pa
     return frozenset(held)
 
 
-def adopt_files(connection: sa.Connection, tables: CatalogTables, paths: Iterable[str]) -> int:
-    """Note that nobody outside needs files any more; how many somebody did."""
-    holder, count = _shared(tables).holder, 0
-    for chunk in _chunks(paths):
-        gone = holder.delete().where(
-            holder.c.path_key.in_([_key(path) for path in chunk]), holder.c.catalog_id == OUTSIDE
-        )
-        count += connection.execute(gone).rowcount
-    return count
-
-
 def _load(connection: sa.Connection, tables: CatalogTables, paths: Sequence[str]) -> defaultdict[str, set[int]]:
     holder = _shared(tables).holder.c
     found: defaultdict[str, set[int]] = defaultdict(set)
