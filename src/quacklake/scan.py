@@ -92,7 +92,9 @@ class Scan:
         """The rows as a Polars frame."""
         import polars as pl
 
-        frame = pl.from_arrow(self.to_arrow())
+        reader = self._session._engine("local").read(self.plan(), views=True)
+        # In as many parts as they come in: to put them together would copy them all.
+        frame = pl.from_arrow(reader.read_all(), rechunk=False)
         assert isinstance(frame, pl.DataFrame)
         return frame
 

@@ -93,6 +93,8 @@ def _judge(verdict: Verdict, plan: ScanPlan, answer: Answer) -> None:
     with engine() as opened:
         if opened.count(plan) != by_duckdb.num_rows:
             verdict.faults.append(f"{answer}: the count is {opened.count(plan)}, not {by_duckdb.num_rows}")
+        in_views = opened.read(plan, views=True).read_all().cast(by_duckdb.schema)
+        _compare(verdict, f"{answer} in views", as_text(in_views, answer.all_types), answer.rows)
     try:
         by_polars = read(plan, "polars")
     except ql.UnsupportedError as error:

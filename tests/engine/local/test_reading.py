@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
+from polars.testing import assert_frame_equal
 
 import quacklake as ql
 from quacklake.engine.local import batches, polars_hand
@@ -54,6 +56,14 @@ def test_columns_come_in_the_order_that_was_asked_for(session: ql.Session, hand:
     found = read(plan_of(session, columns=["f", "i"]), hand)
     assert found.column_names == ["f", "i"]
     assert found.num_rows == LIVE
+
+
+@pytest.mark.parametrize("table", ["t", "inlined"])
+def test_a_polars_frame_has_the_rows_of_the_arrow_table(session: ql.Session, table: str) -> None:
+    scan = session.table(table).scan(row_ids=True)
+    frame, expected = scan.to_polars(), pl.from_arrow(scan.to_arrow())
+    assert isinstance(expected, pl.DataFrame)
+    assert_frame_equal(frame.sort("rowid"), expected.sort("rowid"))
 
 
 @pytest.mark.parametrize("hand", BOTH)

@@ -10,7 +10,7 @@ from quacklake.engine.local.expressions import read_sql
 from quacklake.engine.local.failures import duckdb_errors
 from quacklake.engine.local.groups import FileGroup
 from quacklake.engine.local.query import Query, build_count, build_query
-from quacklake.engine.local.types import arrow_type, export_sql, output_schema
+from quacklake.engine.local.types import arrow_type, export_sql
 from quacklake.errors import StorageError
 from quacklake.plan.scan import ScanPlan
 from quacklake.plan.sources import Constant
@@ -26,10 +26,9 @@ BATCH_ROWS = 122_880
 
 
 def read_batches(
-    plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column], stores: Stores
+    plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column], stores: Stores, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a plan, as they come."""
-    schema = output_schema(plan)
+    """The rows of a plan, as they come, in the types of a schema."""
     with duckdb_errors(plan, stores), stores.cursor(*(file.path for file in plan.files)) as cursor:
         result = execute(cursor, build_query(plan, groups, columns))
         for batch in result.to_arrow_reader(rows_per_batch(plan.files, BATCH_ROWS)):

@@ -11,7 +11,7 @@ from quacklake.engine.local.changes import count_changes, read_changes
 from quacklake.engine.local.choice import why_not_polars
 from quacklake.engine.local.conditions import Condition, simple_condition
 from quacklake.engine.local.groups import FileGroup, group_files, wanted_columns
-from quacklake.engine.local.types import output_schema
+from quacklake.engine.local.types import in_views, output_schema
 from quacklake.engine.protocol import Dialect
 from quacklake.errors import UnsupportedError
 from quacklake.plan.changes import ChangePlan
@@ -46,19 +46,24 @@ class LocalEngine:
         self.stores = Stores(secrets)
         self._hand = hand
 
-    def read(self, plan: ScanPlan | ChangePlan) -> pa.RecordBatchReader:
-        """The rows, as a stream that holds a few batches at a time."""
+    def read(self, plan: ScanPlan | ChangePlan, *, views: bool = False) -> pa.RecordBatchReader:
+        """The rows, as a stream that holds a few batches at a time.
+
+        Args:
+            plan: What to read.
+            views: Give the texts of a table as views, the form in which Polars has them.
+        """
         import pyarrow as pa
 
         if isinstance(plan, ChangePlan):
             return read_changes(plan, self.stores)
 
-        schema = output_schema(plan)
+        schema = in_views(output_schema(plan)) if views else output_schema(plan)
         if not plan.output_names:
             raise UnsupportedError(f"a scan of {plan.table} without columns", hint="use count()")
         columns = wanted_columns(plan)
         groups = group_files(plan, columns, self.stores)
-        return pa.RecordBatchReader.from_batches(schema, self._batches(plan, groups, columns))
+        return pa.RecordBatchReader.from_batches(schema, self._batches(plan, groups, columns, schema))
 
     def query(self, query: Query) -> LocalRows:
         """The rows of a SELECT, run when they are asked for."""
@@ -88,15 +93,15 @@ class LocalEngine:
         self.stores.close()
 
     def _batches(
-        self, plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column]
+        self, plan: ScanPlan, groups: Sequence[FileGroup], columns: Sequence[Column], schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
         condition = None if self._hand == "duckdb" else simple_condition(plan)
         plain, others = self._divide(plan, groups, condition)
         if plain:
             constants = lru_cache(maxsize=None)(partial(duckdb_hand.evaluate, stores=self.stores))
-            yield from polars_hand.read_batches(plan, plain, condition, constants, self.stores)
+            yield from polars_hand.read_batches(plan, plain, condition, constants, self.stores, schema)
         if others or any(rows.data.num_rows for rows in plan.inlined):
-            yield from duckdb_hand.read_batches(plan, others, columns, self.stores)
+            yield from duckdb_hand.read_batches(plan, others, columns, self.stores, schema)
 
     def _divide(
         self, plan: ScanPlan, groups: Sequence[FileGroup], condition: Condition | None

@@ -14,7 +14,7 @@ from quacklake.engine.local.batches import LARGEST_BATCH, rows_per_batch, shape_
 from quacklake.engine.local.conditions import Condition, polars_condition
 from quacklake.engine.local.failures import explain_file
 from quacklake.engine.local.groups import FileGroup, row_id_starts
-from quacklake.engine.local.types import arrow_type, output_schema, polars_type
+from quacklake.engine.local.types import arrow_type, polars_type
 from quacklake.errors import StorageError
 from quacklake.plan.layout import FileColumn
 from quacklake.plan.scan import ScanFile, ScanPlan
@@ -51,6 +51,7 @@ def read_batches(
     condition: Condition | None,
     constants: Callable[[Constant], Any],
     stores: Stores,
+    schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of files that Polars reads exactly, as they come.
 
@@ -60,11 +61,12 @@ def read_batches(
         condition: The plan's predicate, if it has one.
         constants: The value of a column that the files do not have.
         stores: Where the files are.
+        schema: What comes out; texts may be views in it.
     """
     parts = list(_parts(groups, whole=condition is not None))
     # Polars has a thread for each core; one more here shapes rows meanwhile.
     workers = min(_cores() + 1, 8)
-    reader = _Reader(plan, condition, constants, stores, alone=len(parts) < workers)
+    reader = _Reader(plan, condition, constants, stores, schema, alone=len(parts) < workers)
     for batches in _in_parallel(reader.read, parts, workers):
         yield from batches
 
@@ -108,6 +110,7 @@ class _Reader:
         condition: Condition | None,
         constants: Callable[[Constant], Any],
         stores: Stores,
+        schema: pa.Schema,
         *,
         alone: bool,
     ) -> None:
@@ -116,7 +119,7 @@ class _Reader:
         self._constants = constants
         self._stores = stores
         self._alone = alone
-        self._schema = output_schema(plan)
+        self._schema = schema
 
     def read(self, part: _Part) -> list[pa.RecordBatch]:
         """The live rows of one part, in the shape that the plan promises."""

@@ -126,6 +126,14 @@ def output_schema(plan: ScanPlan) -> pa.Schema:
     return pa.schema([*hidden, *(arrow_field(column) for column in plan.columns)])
 
 
+def in_views(schema: pa.Schema) -> pa.Schema:
+    """The schema with texts and bytes as Polars holds them, which saves a copy of each on the way there."""
+    import pyarrow as pa
+
+    views: dict[Any, Any] = {pa.string(): pa.string_view(), pa.binary(): pa.binary_view()}
+    return pa.schema([field.with_type(views.get(field.type, field.type)) for field in schema])
+
+
 @lru_cache(maxsize=1)
 def _arrow_primitives() -> dict[str, pa.DataType]:
     import pyarrow as pa
