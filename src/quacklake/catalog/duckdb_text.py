@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -110,6 +111,7 @@ def _writer(arrow: pa.DataType, type_: Leaf) -> Callable[[Any], str]:
     return next((write for test, write in tests if test(arrow)), str)
 
 
+@lru_cache(maxsize=1024)
 def is_text(arrow: pa.DataType) -> bool:
     """Whether Arrow holds strings."""
     return bool(_KINDS.is_string(arrow) or _KINDS.is_large_string(arrow) or _KINDS.is_string_view(arrow))
@@ -149,6 +151,7 @@ _NATIVE: Mapping[str, Sequence[Test]] = {
 """What Arrow may have for each type besides text."""
 
 
+@lru_cache(maxsize=1024)
 def fits(arrow: pa.DataType, name: str) -> bool:
     """Whether Arrow's type is one for values of a type of the lake."""
     if is_text(arrow):

@@ -81,7 +81,7 @@ def can_inline(backend_name: str, columns: Sequence[Column], data: pa.Table | No
         columns: The columns of the table.
         data: The rows; without them only the columns are looked at.
     """
-    reason = _columns_reason(backend_name, columns)
+    reason = _columns_reason(backend_name, tuple(columns))
     if reason is not None or data is None:
         return reason
     types = data.schema.types
@@ -100,7 +100,8 @@ def _keeps_all(backend_name: str, column: Column, arrow: pa.DataType) -> bool:
     return is_kept and duckdb_text.fits(arrow, name)
 
 
-def _columns_reason(backend_name: str, columns: Sequence[Column]) -> str | None:
+@lru_cache(maxsize=256)
+def _columns_reason(backend_name: str, columns: tuple[Column, ...]) -> str | None:
     most = _MOST_COLUMNS.get(backend_name)
     if most is not None and len(columns) + len(SYSTEM_COLUMNS) > most:
         return f"the catalog database has no tables of {len(columns)} columns"
@@ -132,7 +133,7 @@ def encode_rows(backend_name: str, columns: Sequence[Column], data: pa.Table) ->
     """
     if data.num_columns != len(columns):
         raise InvalidInputError(f"the data has {data.num_columns} columns, the table {len(columns)}")
-    reason = _columns_reason(backend_name, columns)
+    reason = _columns_reason(backend_name, tuple(columns))
     if reason is not None:
         raise UnsupportedError(reason, hint="write the rows into a file")
     encoded = []

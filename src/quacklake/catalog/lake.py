@@ -73,6 +73,15 @@ class FeedContents:
 
 
 @dataclass(frozen=True, slots=True)
+class _Seen:
+    """A table as it stood when the catalog was looked at last."""
+
+    view: CatalogView
+    pulse: object | None
+    """What the database had then; as long as it has the same, nothing has changed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """An open catalog.
 
@@ -89,7 +98,7 @@ class Catalog:
     catalog_id: int | None = None
     """Which one it is of those that share the database; None for a lake that has it for itself."""
     _known: dict[tuple[int, str, str], CatalogView] = field(default_factory=dict, repr=False, compare=False)
-    _newest: dict[tuple[str, str], CatalogView] = field(default_factory=dict, repr=False, compare=False)
+    _newest: dict[tuple[str, str], _Seen] = field(default_factory=dict, repr=False, compare=False)
     _settled: Settled = field(default_factory=dict, repr=False, compare=False)
 
     def snapshot(self, at: At = None) -> Snapshot:
@@ -129,12 +138,24 @@ class Catalog:
         if at is not None or only is None:
             return self._read(load)
         key = (fold(only.namespace), fold(only.table))
-        found = self._recalled(key) or self._read(load)
+        found = self._recalled(key) or _Seen(self._read(load), None)
         if len(self._newest) >= REMEMBERED:
             self._newest.clear()
-        if len(found.tables) == 1:
+        if len(found.view.tables) == 1:
             self._newest[key] = found
-        return found
+        return found.view
+
+    def follow(self, base: int, snapshot: Snapshot, pulse: object) -> None:
+        """Take note of a commit of our own on top of a snapshot, which changed nothing but rows.
+
+        Args:
+            base: The snapshot on top of which it went.
+            snapshot: The one that it made.
+            pulse: What the database had as it committed.
+        """
+        for key, seen in list(self._newest.items()):
+            if seen.view.snapshot.snapshot_id == base:
+                self._newest[key] = _Seen(replace(seen.view, snapshot=snapshot), pulse)
 
     def lookup(self, name: TableName, at: At = None) -> CatalogView:
         """All namespaces, and the table or view of that name, if there is one: nothing else, whatever there is."""
@@ -239,14 +260,18 @@ class Catalog:
         self._known[key] = known
         return known
 
-    def _recalled(self, key: tuple[str, str]) -> CatalogView | None:
+    def _recalled(self, key: tuple[str, str]) -> _Seen | None:
         """What is known of a table, when only its rows have changed since: most writes find it so."""
         known = self._newest.get(key)
         if known is None:
             return None
         try:
             with self.backend.glance() as connection:
-                return recall(connection, self.tables, known)
+                pulse = self.backend.pulse(connection)
+                if pulse is not None and pulse == known.pulse:
+                    return known
+                view = recall(connection, self.tables, known.view)
+                return None if view is None else _Seen(view, pulse)
         except CatalogError:
             # Whatever it is, the long way finds out and says it.
             return None

@@ -20,6 +20,7 @@ from quacklake.catalog.backends.protocol import Backend, Failure, Question
 from quacklake.catalog.lake import Catalog
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.apply.order import apply_all, is_blind
+from quacklake.commit.apply.snapshot import snapshot_of
 from quacklake.commit.apply.stats import grown
 from quacklake.commit.apply.tables_first import Made, begin_again, make_tables, missing_tables
 from quacklake.commit.changes import AddDeletes, Intent
@@ -113,6 +114,7 @@ class Committer:
             with catalog.backend.write(waiting, question) as connection:
                 attempt = self._write(connection, catalog.backend)
                 self._sealed = attempt
+                pulse = catalog.backend.pulse(connection) if attempt.is_next and is_blind(attempt) else None
         except sa.exc.SQLAlchemyError:
             raise
         except BaseException:
@@ -121,6 +123,8 @@ class Committer:
                 self.state = "unknown"
             raise
         self.state = "committed"
+        if pulse is not None:
+            catalog.follow(self._intent.base, snapshot_of(attempt), pulse)
         return attempt.snapshot_id
 
     def _question(self) -> Question:
@@ -174,6 +178,7 @@ class Committer:
             ids=prepared.ids,
             time=turn.time,
             data_path=catalog.data_path,
+            is_next=turn.newest.snapshot_id == self._intent.base,
         )
         return attempt, prepared
 

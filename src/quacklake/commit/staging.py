@@ -147,7 +147,7 @@ class Staging:
             yield CreateTable(table_id, entry.namespace_id, name, entry.uuid or "", path, entry.schema)
         elif before.name != name:
             yield RenameTable(table_id, before.name, name)
-        if before is not None and _without_comments(before.schema) != _without_comments(entry.schema):
+        if before is not None and _differ(before.schema, entry.schema):
             yield AlterColumns(table_id, name, before.schema, entry.schema, table_id in self.tightened)
         was, is_ = before.partition if before is not None else None, entry.partition
         if _partition_keys(was) != _partition_keys(is_):
@@ -198,6 +198,11 @@ def _partition_keys(spec: PartitionSpec | None) -> tuple[PartitionKey, ...]:
 
 def _sort_keys(spec: SortSpec | None) -> tuple[SortKey, ...]:
     return () if spec is None else spec.keys
+
+
+def _differ(before: Schema, now: Schema) -> bool:
+    """Whether more than the comments of columns has changed."""
+    return before is not now and _without_comments(before) != _without_comments(now)
 
 
 def _without_comments(schema: Schema) -> tuple[Column, ...]:

@@ -79,6 +79,9 @@ class DuckdbBackend:
     def glance(self) -> AbstractContextManager[sa.Connection]:
         return self.read()
 
+    def pulse(self, connection: sa.Connection) -> object | None:
+        return None
+
     @contextmanager
     def write(self, first: sa.Executable | None = None, question: Question | None = None) -> Iterator[sa.Connection]:
         with self._transaction(writes=True) as connection:

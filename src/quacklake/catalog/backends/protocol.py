@@ -61,6 +61,14 @@ class Backend(Protocol):
         """A connection for a single query, which sees one state by itself. Errors come out as from `read`."""
         ...
 
+    def pulse(self, connection: sa.Connection) -> object | None:
+        """Something that is another after every commit, whoever made it; None where the database tells no such thing.
+
+        In a transaction that writes it is what it will be when that has committed. It says nothing elsewhere than at
+        the same connection.
+        """
+        ...
+
     def write(
         self, first: sa.Executable | None = None, question: Question | None = None
     ) -> AbstractContextManager[sa.Connection]:

@@ -50,6 +50,9 @@ class ServerBackend:
         with translated(self), self._connect() as connection:
             yield connection
 
+    def pulse(self, connection: sa.Connection) -> object | None:
+        return None
+
     @contextmanager
     def write(self, first: sa.Executable | None = None, question: Question | None = None) -> Iterator[sa.Connection]:
         with self._transaction(partial(self._begin_writing, first=first, question=question)) as connection:

@@ -21,6 +21,8 @@ from quacklake.errors import CatalogError, QuacklakeError
 BUSY_TIMEOUT_SECONDS = 30.0
 """DuckDB holds its read lock until a result is fetched to the end, so waiting is normal."""
 HURRY_SECONDS = 0.05
+_IDENTITY = "quacklake_identity"
+"""Noted at a connection to tell it from others."""
 
 _HAS_TABLE = sa.text("SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = :name")
 _COLUMNS = sa.text(
@@ -54,6 +56,13 @@ class SqliteBackend:
     def glance(self) -> Iterator[sa.Connection]:
         with translated(self), self._engine.connect() as connection:
             yield connection
+
+    def pulse(self, connection: sa.Connection) -> object | None:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        # SQLite counts the commits of others; every one of our own writes a row at least.
+        (of_others,) = driver.execute("PRAGMA data_version").fetchone()
+        return connection.info.setdefault(_IDENTITY, object()), driver.total_changes, of_others
 
     @contextmanager
     def write(self, first: sa.Executable | None = None, question: Question | None = None) -> Iterator[sa.Connection]:

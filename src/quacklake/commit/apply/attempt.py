@@ -30,6 +30,8 @@ class Attempt:
     ids: Allocation
     time: datetime
     data_path: str
+    is_next: bool = False
+    """Whether nobody committed between the base and this."""
     bundle: Bundle | None = None
     """Where statements go that need not be run at once."""
 

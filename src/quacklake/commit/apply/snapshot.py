@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quacklake.catalog.view import Snapshot
 from quacklake.commit.applied import describe, write_applied
 from quacklake.commit.apply.attempt import Attempt
 
@@ -30,6 +31,22 @@ def insert_changes(attempt: Attempt) -> None:
         "commit_extra_info": intent.extra,
     }
     attempt.insert(attempt.tables.snapshot_changes, [row])
+
+
+def snapshot_of(attempt: Attempt) -> Snapshot:
+    """The snapshot that the commit makes."""
+    ids, intent = attempt.ids, attempt.intent
+    return Snapshot(
+        ids.snapshot_id,
+        attempt.time,
+        ids.schema_version,
+        ids.next_catalog_id,
+        ids.next_file_id,
+        changes_text(attempt),
+        intent.author,
+        intent.message,
+        intent.extra,
+    )
 
 
 def changes_text(attempt: Attempt) -> str:
