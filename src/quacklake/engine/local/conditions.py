@@ -90,8 +90,6 @@ def polars_condition(condition: Condition, fields: Mapping[str, pl.Expr], schema
         fields: Each column of the table, as the file has it.
         schema: The columns of the table.
     """
-    import polars as pl
-
     match condition:
         case Junction(name, parts):
             below = (polars_condition(part, fields, schema) for part in parts)
@@ -100,8 +98,16 @@ def polars_condition(condition: Condition, fields: Mapping[str, pl.Expr], schema
             return fields[column].is_null() if wanted else fields[column].is_not_null()
         case Comparison(column, operator, operands):
             type_ = polars_type(schema.column(column).type)
-            tests = (_compare(fields[column], operator, pl.lit(each.value, type_)) for each in operands)
+            tests = (_compare(fields[column], operator, _constant(each.value, type_)) for each in operands)
             return reduce(or_, tests)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _constant(value: Any, type_: pl.DataType) -> pl.Expr:
+    """A value for Polars, once for all files."""
+    import polars as pl
+
+    return pl.lit(value, type_)
 
 
 def _compare(field: pl.Expr, operator: Operator, value: pl.Expr) -> pl.Expr:

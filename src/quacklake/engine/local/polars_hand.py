@@ -228,7 +228,10 @@ class _Reader:
                 first, last = np.searchsorted(dead, (part.offset, part.offset + part.length))
                 live[dead[first:last] - part.offset] = False
             else:
-                live &= np.isin(frame[_position_name(group)].to_numpy(), dead, invert=True)
+                positions = frame[_position_name(group)].to_numpy()
+                # The dead are in order, so that a position has one place among them.
+                places = np.searchsorted(dead, positions)
+                live &= dead[np.minimum(places, len(dead) - 1)] != positions
         return live
 
     def _table(self, part: _Part, frame: pl.DataFrame) -> pa.Table:
