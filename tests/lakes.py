@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -216,10 +217,21 @@ def as_text(arrow: pa.Table, types: Sequence[str]) -> Counter[Row]:
         f"CAST({name} AS VARCHAR)" if type_ == "BLOB" else f"CAST(CAST({name} AS {type_}) AS VARCHAR)"
         for name, type_ in zip(names, types, strict=True)
     )
-    with duckdb.connect(config={"threads": 1}) as con:
-        con.execute("SET TimeZone='UTC'")
-        con.register("t", arrow.rename_columns(names))
+    con = _writer_of_text().cursor()
+    con.register("t", arrow.rename_columns(names))
+    try:
         return Counter(con.execute(f"SELECT {casts} FROM t").fetchall())
+    finally:
+        con.unregister("t")
+        con.close()
+
+
+@lru_cache(maxsize=1)
+def _writer_of_text() -> duckdb.DuckDBPyConnection:
+    """One for all: to open a DuckDB takes longer than most of what it is asked here."""
+    con = duckdb.connect(config={"threads": 1})
+    con.execute("SET GLOBAL TimeZone='UTC'")
+    return con
 
 
 def read(session: Session, engine: str, answer: Answer, **scan: Any) -> pa.Table:
