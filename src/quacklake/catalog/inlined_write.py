@@ -157,24 +157,32 @@ def insert_inlined(
     sql_schema: str | None = None,
 ) -> None:
     """Insert rows from `encode_rows` under their row ids, to be seen from a snapshot on."""
+    if not rows:
+        return
     names = (*SYSTEM_COLUMNS[:2], *(column.name for column in columns))
-    keys = [f"p{index}" for index in range(len(names))]
-    connection.execute(
-        _insert(table_name, names, sql_schema),
-        [
-            dict(zip(keys, (row_id, begin_snapshot, *row), strict=True))
-            for row_id, row in zip(row_ids, rows, strict=True)
-        ],
-    )
+    text, is_positional = _insert(table_name, names, sql_schema, connection.dialect)
+    values: list[Any] = [(row_id, begin_snapshot, *row) for row_id, row in zip(row_ids, rows, strict=True)]
+    if not is_positional:
+        keys = [f"p{index}" for index in range(len(names))]
+        values = [dict(zip(keys, each, strict=True)) for each in values]
+    connection.exec_driver_sql(text, values)
 
 
 @lru_cache(maxsize=256)
-def _insert(table_name: str, names: tuple[str, ...], sql_schema: str | None) -> sa.Insert:
-    """The statement, with parameters `p0`, `p1` and so on: to build it takes longer than to run it."""
+def _insert(table_name: str, names: tuple[str, ...], sql_schema: str | None, dialect: sa.Dialect) -> tuple[str, bool]:
+    """The statement, with a place or a parameter `p0`, `p1` and so on for each column; and whether it has places.
+
+    To build and to compile it takes longer than to run it.
+    """
     table = sa.table(
         sa.quoted_name(table_name, True), *(sa.column(sa.quoted_name(name, True)) for name in names), schema=sql_schema
     )
-    return sa.insert(table).values({table.c[name]: sa.bindparam(f"p{index}") for index, name in enumerate(names)})
+    given: dict[Any, Any] = {table.c[name]: sa.bindparam(f"p{index}") for index, name in enumerate(names)}
+    compiled = sa.insert(table).values(given).compile(dialect=dialect)
+    assert isinstance(compiled, sa.sql.compiler.SQLCompiler)
+    if compiled.positional:
+        assert compiled.positiontup == [f"p{index}" for index in range(len(names))]
+    return compiled.string, bool(compiled.positional)
 
 
 def _encode(backend_name: str, column: Column, values: pa.Array[Any] | None) -> list[Any]:

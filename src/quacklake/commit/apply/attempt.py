@@ -50,10 +50,10 @@ class Attempt:
 
     def insert(self, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> None:
         """Put rows into a table of the catalog, each with a value for every column that has none of its own."""
-        keys = [column.key for column in table.columns if column.default is None]
-        complete = [{key: row.get(key) for key in keys} for row in rows]
-        if complete:
-            self.run(_insert(table), complete)
+        given = list(rows)
+        if given:
+            keys = [column.key for column in table.columns if column.default is None]
+            self.run(_insert(table), [{key: row.get(key) for key in keys} for row in given])
 
     def run(self, statement: sa.Insert | sa.Update, rows: Sequence[Mapping[str, Any]]) -> None:
         """Run a statement for each of some rows. It must be the same object each time, as it is compiled once."""
