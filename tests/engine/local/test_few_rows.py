@@ -67,6 +67,27 @@ def test_rows_are_counted_as_duckdb_counts_them(data: st.DataObject) -> None:
         assert found.data.schema.equals(asked.data.schema, check_metadata=True)
 
 
+@pytest.mark.parametrize(
+    ("kind", "array", "cast"),
+    [
+        ("int8", pa.array([127, None, -128], pa.int64()), "TINYINT"),
+        ("uint64", pa.array([2**63 - 1, 0], pa.int64()), "UBIGINT"),
+        ("int64", pa.array([2**32 - 1, None], pa.uint32()), "BIGINT"),
+        ("varchar", pa.array(["a", None, "ü" * 40], pa.large_string()), "VARCHAR"),
+        ("varchar", pa.array(["a", None, "ü" * 40]).cast(pa.string_view()), "VARCHAR"),
+    ],
+)
+def test_what_python_and_polars_have_for_a_type_needs_no_query(kind: str, array: pa.Array[Any], cast: str) -> None:
+    table = pa.table([array], names=["c0"])
+    found = direct_insert(columns_of([kind]), table)
+    assert found is not None
+    with duckdb.connect() as connection:
+        connection.register("t", table)
+        asked = inlined_insert(connection, columns_of([kind]), f"SELECT c0::{cast} AS c0 FROM t")
+    assert found.stats == asked.stats
+    assert found.data.equals(asked.data)
+
+
 def test_plain_rows_need_no_query() -> None:
     schema = columns_of(sorted(KINDS))
     values: dict[str, Any] = {
@@ -100,7 +121,11 @@ def test_plain_rows_need_no_query() -> None:
 @pytest.mark.parametrize(
     ("kind", "array"),
     [
-        ("int64", pa.array([1], pa.int32())),
+        ("int8", pa.array([128], pa.int64())),
+        ("uint64", pa.array([-1], pa.int64())),
+        ("int64", pa.array([1.0])),
+        ("varchar", pa.array([1])),
+        ("int64", pa.array(["1"])),
         ("int64", pa.array(range(MOST + 1), pa.int64())),
         ("int64", pa.array([], pa.int64())),
         ("float64", pa.array([float("nan")])),

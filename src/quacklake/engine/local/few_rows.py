@@ -1,4 +1,4 @@
-"""Few rows that are in the table's types already go into the catalog or a file as they are, without a query.
+"""Few rows that are in the table's types, or nearly, go into the catalog or a file as they are, without a query.
 
 Everything here gives up on the first thing that is not certain: what it does not do, DuckDB does.
 """
@@ -62,14 +62,30 @@ def direct_insert(schema: Schema, rows: pa.Table) -> InlinedInsert | None:
     for column, field in zip(schema, fields, strict=True):
         index = given.get(fold(column.name))
         text = _TEXTS.get(column.type.name) if isinstance(column.type, Primitive) else None
-        if index is None or text is None or rows.schema.field(index).type != field.type:
+        values = None if index is None or text is None else _fitted(rows.column(index), field.type)
+        found = None if values is None or text is None else _count(column, values, text)
+        if values is None or found is None:
             return None
-        found = _count(column, rows.column(index), text)
-        if found is None:
-            return None
-        columns.append(rows.column(index))
+        columns.append(values)
         stats.append(found)
     return InlinedInsert(pa.Table.from_arrays(columns, schema=pa.schema(fields)), stats=tuple(stats))
+
+
+def _fitted(values: pa.ChunkedArray[Any], wanted: pa.DataType) -> pa.ChunkedArray[Any] | None:
+    """The values in the type of their column, when they are the same there; None when it takes a query to say so.
+
+    Polars has texts with other offsets, and Python's numbers come with 64 bits.
+    """
+    if values.type == wanted:
+        return values
+    are_texts = values.type in (pa.large_string(), pa.string_view()) and wanted == pa.string()
+    if not are_texts and not (pa.types.is_integer(values.type) and pa.types.is_integer(wanted)):
+        return None
+    try:
+        return values.cast(wanted)
+    except pa.ArrowInvalid:
+        # A number that does not fit, which the query names.
+        return None
 
 
 def _is_plain_file(plan: WritePlan) -> bool:
