@@ -12,6 +12,7 @@ from quacklake.plan.query import Arguments
 from quacklake.sql.calls import run_call
 from quacklake.sql.changes import Changes
 from quacklake.sql.definitions import Definitions
+from quacklake.sql.prelude import Prelude, read_prelude
 from quacklake.sql.result import NoRows, Result
 from quacklake.sql.select import Builder
 from quacklake.sql.sessions import is_secret, run_attach, run_detach, run_secret, run_set, run_use
@@ -73,17 +74,21 @@ def run(session: Session | Transaction, words: Words, text: str, arguments: Argu
         return Result(acts[first]() or NoRows())
     if first in _REFUSED:
         raise UnsupportedError(f"{words.start} is not handled", hint="see docs/sql.md")
-    if first == "WITH" and (change := words.has(*_CHANGES)) is not None:
-        return _with_change(session, words, change, arguments)
+    if first == "WITH" and words.has(*_CHANGES) is not None:
+        prelude = read_prelude(words)
+        change = next((word for word in _CHANGES if words.sees(word)), None)
+        if change is not None:
+            return _with_change(session, words, change, prelude, arguments)
     return _select(session, query_text(words, text), arguments)
 
 
-def _with_change(session: Session | Transaction, words: Words, change: str, arguments: Arguments) -> Result:
-    """WITH … INSERT INTO …, whose queries belong to the query of the INSERT."""
-    if change != "INSERT":
-        raise UnsupportedError(f"WITH … {change} is not handled", hint="put the query into a subquery")
-    before = words.until("INSERT")
-    return Result(NoRows(), Changes(session, arguments).insert(words, before))
+def _with_change(
+    session: Session | Transaction, words: Words, change: str, prelude: Prelude, arguments: Arguments
+) -> Result:
+    """WITH … INSERT, UPDATE, DELETE or MERGE."""
+    if change == "TRUNCATE":
+        raise UnsupportedError("WITH … TRUNCATE is not handled", hint="write TRUNCATE TABLE alone")
+    return Result(NoRows(), getattr(Changes(session, arguments, prelude), change.lower())(words))
 
 
 def _select(session: Session | Transaction, text: str, arguments: Arguments) -> Result:

@@ -10,12 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quacklake.errors import UnsupportedError
 from quacklake.names import fold
 from quacklake.sql.text import parse_expression
 
 if TYPE_CHECKING:
     from quacklake.schema import Schema
 
+_CHANCE = frozenset(
+    """rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id
+    input_file_name""".split()
+)
 _KEY, _VALUE = "quacklake_key_", "quacklake_value_"
 
 
@@ -47,6 +52,7 @@ def as_merge(table: str, schema: Schema, where: str | None, values: Mapping[str,
         values: Expressions by the columns that they are for.
     """
     texts = [*([where] if where is not None else []), *values.values()]
+    _refuse_chance(texts)
     keys = _columns(texts, schema)
     chosen = [f"{_quoted(name)} AS {_KEY}{number}" for number, name in enumerate(keys)]
     chosen += [f"{text} AS {_VALUE}{number}" for number, text in enumerate(values.values())]
@@ -60,13 +66,31 @@ def _columns(texts: Sequence[str], schema: Schema) -> list[str]:
     """The columns of a table that expressions may name; one too many does no harm."""
     from sqlglot import exp
 
-    named = {
-        fold(part.name)
-        for text in texts
-        for column in parse_expression(text)[0].find_all(exp.Column)
-        for part in column.parts
-    }
+    trees = [parse_expression(text)[0] for text in texts]
+    if any(_is_whole_row(star) for tree in trees for star in tree.find_all(exp.Star)):
+        return list(schema.names)
+    named = {fold(part.name) for tree in trees for column in tree.find_all(exp.Column) for part in column.parts}
     return [column.name for column in schema if fold(column.name) in named]
+
+
+def _is_whole_row(star: exp.Expr) -> bool:
+    """Whether a star may stand for the columns of the table: not that of `count(*)`, nor of a query's own tables."""
+    from sqlglot import exp
+
+    return not isinstance(star.parent, exp.Count | exp.Select)
+
+
+def _refuse_chance(texts: Sequence[str]) -> None:
+    """Refuse functions whose answer is another one for rows that are alike."""
+    from sqlglot import exp
+
+    for function in (each for text in texts for each in parse_expression(text)[0].find_all(exp.Func)):
+        name = fold(function.name if isinstance(function, exp.Anonymous) else function.sql_name())
+        if name in _CHANCE:
+            raise UnsupportedError(
+                f"{name}() beside a query in UPDATE or DELETE: it differs for rows that are alike",
+                hint="write the rows to a table first, and change them by its query",
+            )
 
 
 def _quoted(name: str) -> str:

@@ -106,6 +106,16 @@ class Words:
         finally:
             self._is_silent = False
 
+    @property
+    def past(self) -> str:
+        """What was read so far, as it was written."""
+        return self._slice(0, self._at)
+
+    @property
+    def is_query(self) -> bool:
+        """Whether a query in brackets comes next."""
+        return any(self.sees("(", word) for word in ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "("))
+
     def has(self, *words: str) -> str | None:
         """The first of some words that stands outside of brackets, read or not."""
         depth = 0
