@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
 
 import quacklake as ql
 from tests.engine.spark.conftest import spark as spark
+from tests.lakes import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,11 +28,12 @@ def found(session: Any, text: str) -> list[tuple[Any, ...]]:
     return sorted(session.sql(text))
 
 
-@pytest.fixture
-def other(tmp_path: Path) -> str:
-    """Another lake, with a table and a view."""
-    url = f"sqlite:///{tmp_path}/other.db"
-    with ql.connect(url, engine="local") as session:
+@pytest.fixture(params=["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgresql", "mysql"))])
+def other(request: pytest.FixtureRequest, tmp_path: Path, new_place: Callable[[str], Place]) -> str:
+    """Another lake, with a table and a view, in each kind of database."""
+    place = new_place(request.param)
+    url, data_path = (f"sqlite:///{tmp_path}/other.db", None) if request.param == "sqlite" else (place.url, place.data_path)
+    with ql.connect(url, data_path, engine="local") as session:
         session.create_namespace("Odd ns")
         session.create_table("u", "id BIGINT").append(ids(1, 2))
         session.create_table('"Odd ns"."a.b"', "id BIGINT").append(ids(7))
@@ -258,8 +261,10 @@ def test_what_is_attached_is_let_go(session: ql.Session, other: str) -> None:
     with pytest.raises(ql.NotFoundError, match="there is no catalog 'other'"):
         session.table("other.main.u")
     session.attach(other)
-    assert session.catalogs() == ["lake", "other"]
-    attached = session._attached["other"]
+    # Without a name of its own, it has that of its file or database.
+    name = Path(urlsplit(other).path).stem
+    assert session.catalogs() == ["lake", name]
+    attached = session._attached[name]
     session.close()
     assert not session._attached
     assert not attached._engines

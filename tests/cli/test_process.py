@@ -60,6 +60,20 @@ def test_a_terminal_gets_a_screenful_unless_it_asks_for_more(
     assert ("--limit" in err) is noted
 
 
+def test_a_terminal_gets_a_screenful_of_a_query_that_gives_more(lake: str) -> None:
+    ours, theirs = pty.openpty()
+    query = "SELECT 'QQ' AS q, id FROM range(5000)"
+    with start("--lake", lake, "sql", query, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE) as process:
+        os.close(theirs)
+        seen = _read_all(ours)
+        assert process.stderr is not None
+        err = process.stderr.read().decode()
+        assert process.wait(timeout=60) == 0
+    os.close(ours)
+    assert seen.count("QQ") == 100
+    assert "The first 100 rows" in err
+
+
 def _read_all(terminal: int) -> str:
     seen = b""
     while True:

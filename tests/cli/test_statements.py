@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,10 @@ from typer.testing import CliRunner
 import quacklake as ql
 from quacklake.cli.app import app
 from tests.cli.conftest import Run
+from tests.engine.spark.conftest import spark as spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture
@@ -139,3 +144,16 @@ def test_changes_shows_what_happened(quacklake: Run) -> None:
     ]
     assert quacklake("changes", "events", "--from", "2", "--to", "2", "--limit", "3", "--json").out.count("\n") == 3
     assert quacklake("changes", "events").code == 2
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_rows_of_spark_are_printed_as_they_come(quacklake: Run, spark: SparkSession) -> None:
+    late = "CASE WHEN id = 79999 THEN raise_error('late') ELSE id END"
+    broken = quacklake("sql", "--engine", "spark", "--json", f"SELECT {late} AS id FROM range(0, 80000, 1, 8)")
+    assert broken.code == 1
+    assert "late" in broken.err
+    assert broken.out.splitlines()[:2] == ['{"id": 0}', '{"id": 1}']
+    whole = quacklake("sql", "--engine", "spark", "--json", "SELECT id, -id AS n FROM range(30000) ORDER BY n")
+    assert [json.loads(line)["id"] for line in whole.out.splitlines()] == [*range(29999, -1, -1)]
+    assert quacklake("sql", "--engine", "spark", "--format", "csv", "SELECT id FROM empty").out == "id\n"

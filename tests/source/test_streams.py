@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -116,6 +116,37 @@ def test_what_is_there_now_is_one_batch(doors: SparkSession, lake: Lake, tmp_pat
     assert ids(target) == [0, 1]
     run()
     assert ids(target) == [0, 1, 2]
+
+
+def test_limited_runs_over_what_is_there_lose_nothing(doors: SparkSession, lake: Lake, tmp_path: Path) -> None:
+    url, session = lake
+    table, target = (session.create_table(name, "id BIGINT, name STRING") for name in ("t", "copy"))
+    first = session.current_snapshot + 1
+    for each in range(3):
+        table.append(pa.table({"id": [each], "name": ["n"]}))
+
+    def run(**trigger: Any) -> int:
+        before = session.current_snapshot
+        options = {"url": url, "startingSnapshot": first, "maxSnapshotsPerTrigger": 1}
+        rows = doors.readStream.format("quacklake").options(**options).load("t")
+        writer = rows.writeStream.format("quacklake").options(url=url, checkpointLocation=str(tmp_path / "c"))
+        query = writer.trigger(**trigger).start("copy")
+        if "availableNow" in trigger:
+            query.awaitTermination()
+        else:
+            query.processAllAvailable()
+            query.stop()
+        return session.current_snapshot - before
+
+    for each in range(3):
+        assert run(availableNow=True) == 1
+        assert ids(target) == [*range(each + 1)]
+    # Its own writes to the other table are snapshots too, which have nothing for it.
+    assert run(availableNow=True) == 0
+    for each in range(3, 6):
+        table.append(pa.table({"id": [each], "name": ["n"]}))
+    assert run(processingTime="0 seconds") == 3
+    assert ids(target) == [*range(6)]
 
 
 def test_a_batch_that_spark_asks_for_again_is_left_out(lake: Lake, tmp_path: Path) -> None:

@@ -122,6 +122,28 @@ def test_duckdb_gives_what_the_files_say(place: Place) -> None:
             compare(case, [plain(row) for row in connection.execute(case.duckdb).fetchall()])
 
 
+@pytest.mark.spark
+def test_rows_of_spark_come_before_the_last_is_computed(on_spark: ql.Session) -> None:
+    late = "CASE WHEN id = 79999 THEN raise_error('late') ELSE id END"
+    batches = on_spark.sql(f"SELECT id, id AS id, {late} AS n FROM range(0, 80000, 1, 8)").to_batches()
+    assert next(batches).names == ["id", "id", "n"]
+    assert next(batches).slice(0, 2).column(2).to_pylist() == [0, 1]
+    with pytest.raises(ql.InvalidInputError, match="late"):
+        list(batches)
+
+
+@pytest.mark.spark
+def test_batches_of_spark_have_every_value_as_it_is(on_spark: ql.Session) -> None:
+    query = (
+        "SELECT TIMESTAMP '2024-10-27 00:30:00Z' + make_dt_interval(0, id) AS t, TIMESTAMP_NTZ '2024-10-27 02:30:00' "
+        "AS n, CAST(id AS DECIMAL(20, 3)) AS d, array(id, NULL) AS a, map('k', named_struct('x', id)) AS m, X'00' AS b, "
+        "DATE '0001-01-01' AS o, 'ä' AS s FROM range(0, 5, 1, 3) ORDER BY id DESC"
+    )
+    batches = on_spark.sql(query).to_batches()
+    schema = next(batches)
+    assert pa.Table.from_batches(list(batches), schema) == on_spark.sql(query).to_arrow()
+
+
 def test_a_result_comes_in_any_form(local: ql.Session) -> None:
     result = local.sql("SELECT id, name FROM people WHERE id < 3 ORDER BY id")
     expected = [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bo"}]

@@ -248,6 +248,163 @@ SELECT id, w FROM other WHERE w IN ('c', 'x')
 [1, "x"]
 [2, "c"]
 
+-- A WITH before a DELETE, an UPDATE and a MERGE.
+CREATE SCHEMA prelude;
+USE prelude;
+CREATE TABLE aim AS SELECT * FROM VALUES (1, 1, 'a'), (2, 2, 'b'), (3, NULL, 'c'), (4, 4, NULL) AS v(id, k, n);
+CREATE TABLE feed AS SELECT * FROM VALUES (1, 10, 'A'), (2, 20, 'B'), (5, NULL, 'E'), (6, 60, 'F') AS v(id, k, n);
+CREATE TABLE listed AS SELECT * FROM VALUES (1), (6), (NULL) AS v(id);
+WITH c AS (SELECT 4 AS id), d (x) AS (SELECT id FROM c) DELETE FROM aim WHERE id IN (SELECT x FROM d);
+WITH c AS (SELECT max(id) AS id FROM listed) UPDATE aim AS q SET n = (SELECT id FROM c), k = q.k + 1 WHERE q.id < (SELECT id FROM c) AND k = 1;
+WITH c AS (SELECT * FROM feed WHERE id BETWEEN 2 AND 5) MERGE INTO aim USING c ON aim.id = c.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+SELECT id, k, n FROM prelude.aim
+----
+[1, 2, "6"]
+[2, 20, "B"]
+[3, null, "c"]
+[5, null, "E"]
+
+-- Words that look like statements are columns of a query.
+WITH c AS (SELECT 1 AS delete, 2 AS update) SELECT delete, update FROM c
+-- duckdb cannot: only Spark takes the words as names
+----
+[1, 2]
+
+-- A WITH that hides the table.
+WITH aim AS (SELECT 1 AS id) DELETE FROM aim WHERE id = 1
+----
+! InvalidInputError: aim is a query of the WITH
+
+-- A WITH of the table's name beside the table, and the target of an INSERT.
+WITH aim AS (SELECT 5 AS id) DELETE FROM prelude.aim WHERE id IN (SELECT id FROM aim);
+WITH aim AS (SELECT 7 AS id, 7 AS k, 'g' AS n) INSERT INTO aim SELECT * FROM aim;
+SELECT id FROM prelude.aim
+----
+[1]
+[2]
+[3]
+[7]
+
+-- A WITH whose query nobody asks must be right nevertheless.
+WITH c AS (SELECT * FROM nothing) DELETE FROM aim
+----
+! NotFoundError: nothing
+
+-- A WITH inside of the source of a merge.
+MERGE INTO aim USING (WITH c AS (SELECT * FROM feed) SELECT * FROM c WHERE id = 6) s ON aim.id = s.id WHEN NOT MATCHED THEN INSERT *;
+SELECT id, n FROM prelude.aim WHERE id > 5
+----
+[6, "F"]
+[7, "g"]
+
+-- Queries in the conditions of a merge.
+MERGE INTO aim USING feed s ON aim.id = s.id WHEN MATCHED AND s.id IN (SELECT id FROM listed) AND EXISTS (SELECT 1 FROM listed WHERE listed.id = s.id + 5) THEN UPDATE SET n = 'in' WHEN MATCHED AND s.id NOT IN (SELECT id FROM listed) THEN DELETE WHEN NOT MATCHED AND NOT EXISTS (SELECT 1 FROM listed WHERE listed.id = s.id) THEN INSERT *;
+SELECT id, k, n FROM prelude.aim
+----
+[1, 2, "in"]
+[2, 20, "B"]
+[3, null, "c"]
+[5, null, "E"]
+[6, 60, "F"]
+[7, 7, "g"]
+
+-- What is neither true nor false stays so.
+MERGE INTO aim USING feed s ON aim.id = s.id WHEN MATCHED AND NOT (s.id IN (SELECT id FROM listed)) THEN DELETE WHEN MATCHED AND (s.id IN (SELECT id FROM listed)) IS NULL THEN UPDATE SET n = 'unknown';
+SELECT id, n FROM prelude.aim WHERE id < 6
+----
+[1, "in"]
+[2, "unknown"]
+[3, "c"]
+[5, "unknown"]
+
+-- Queries in the values and in the ON of a merge, with a parameter.
+MERGE INTO aim USING feed s ON aim.id = s.id AND s.id IN (SELECT id FROM listed) WHEN MATCHED AND aim.k < (SELECT avg(k) + :x FROM feed) THEN UPDATE SET k = aim.k + (SELECT max(id) FROM listed), n = (SELECT min(f.n) FROM feed f WHERE f.id > s.id) WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id + 100, (SELECT max(n) FROM feed));
+SELECT id, k, n FROM prelude.aim
+-- params: {"x": 5}
+-- duckdb cannot: it takes no parameters of ours
+----
+[1, 8, "B"]
+[2, 20, "unknown"]
+[3, null, "c"]
+[5, null, "unknown"]
+[6, 60, "F"]
+[7, 7, "g"]
+[102, null, "F"]
+[105, null, "F"]
+
+-- A merge whose table is called as the source usually is.
+MERGE INTO aim AS s USING feed AS t ON t.id = s.id WHEN MATCHED AND t.id IN (SELECT id FROM listed) THEN DELETE;
+SELECT id FROM prelude.aim WHERE id < 10
+----
+[2]
+[3]
+[5]
+[7]
+
+-- A query in a merge that asks for the table.
+MERGE INTO aim USING feed s ON aim.id = s.id WHEN MATCHED AND aim.id IN (SELECT id FROM listed) THEN DELETE
+----
+! UnsupportedError: asks for columns of the table
+
+-- The same in the middle of the query.
+MERGE INTO aim USING feed s ON aim.id = s.id WHEN MATCHED AND EXISTS (SELECT 1 FROM listed WHERE listed.id = aim.id) THEN DELETE
+----
+! UnsupportedError: USING (SELECT …)
+
+-- A column in a query of a merge that the table and the source both have.
+MERGE INTO aim USING feed s ON aim.id = s.id WHEN MATCHED AND EXISTS (SELECT 1 FROM listed WHERE listed.id = k) THEN DELETE
+----
+! InvalidInputError: k
+
+-- A query where there is no row of the source.
+MERGE INTO aim USING feed s ON aim.id = s.id WHEN NOT MATCHED BY SOURCE AND aim.id IN (SELECT id FROM listed) THEN DELETE
+----
+! UnsupportedError: WHEN NOT MATCHED BY SOURCE
+
+-- A left side of IN whose beginning cannot be told.
+MERGE INTO aim USING feed s ON aim.id = s.id WHEN MATCHED AND s.id + 1 IN (SELECT id FROM listed) THEN DELETE
+----
+! UnsupportedError: put it into brackets
+
+-- A comparison with all rows of a query.
+MERGE INTO aim USING feed s ON aim.id = s.id WHEN MATCHED AND s.id > ALL (SELECT id FROM listed) THEN DELETE
+----
+! UnsupportedError: ALL (SELECT
+
+-- A merge that brings columns.
+MERGE WITH SCHEMA EVOLUTION INTO aim USING (SELECT id, 'new' AS extra FROM feed WHERE id IN (2, 6)) s ON aim.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+SELECT id, k, extra FROM prelude.aim WHERE id < 10
+----
+[2, 20, "new"]
+[3, null, null]
+[5, null, null]
+[6, null, "new"]
+[7, 7, null]
+
+-- A merge that may bring columns and names those it sets.
+MERGE WITH SCHEMA EVOLUTION INTO aim USING feed s ON aim.id = s.id WHEN MATCHED THEN UPDATE SET k = s.k
+----
+! UnsupportedError: ADD COLUMN
+
+-- Chance beside a query.
+DELETE FROM aim WHERE rand() < 0.5 AND id IN (SELECT id FROM listed)
+----
+! UnsupportedError: differs for rows that are alike
+
+-- A star that stands for the whole row of the table.
+CREATE TABLE pair AS SELECT * FROM VALUES (1, 'a'), (1, 'b') AS v(id, n);
+DELETE FROM pair WHERE to_json(struct(pair.*)) IN (SELECT '{"id":1,"n":"b"}' FROM listed);
+SELECT id, n FROM prelude.pair
+-- only spark: only Spark takes a star as an argument
+----
+[1, "a"]
+
+-- The namespace of every day again.
+USE main;
+SELECT 1 AS a
+----
+[1]
+
 -- Another namespace in use.
 CREATE SCHEMA used;
 USE used;

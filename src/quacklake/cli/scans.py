@@ -204,14 +204,14 @@ def _print_count(found: int, chosen: Format) -> None:
 def write_rows(
     given: Iterable[Any], no_rows: Callable[[], Sequence[str]], chosen: Format, progress: Progress, most: int | None
 ) -> int:
-    """Write the rows of Arrow batches, at most so many of them; return how many there were.
+    """Write the rows of Arrow batches, at most so many of them; return how many were read.
 
     Args:
         given: The batches.
         no_rows: The names of the columns, asked for when there is no batch to say them.
         chosen: How.
         progress: What tells how far it is.
-        most: How many; all without it.
+        most: How many; all without it. One more is read.
     """
     from quacklake.cli.values import rows_of
 
@@ -219,7 +219,9 @@ def write_rows(
     first = next(batches, None)
     # A stream without a single batch has no names; asking the plan for them each time would plan twice.
     names = _apart(list(no_rows() if first is None else first.schema.names))
-    rows = (row for batch in chain(() if first is None else (first,), batches) for row in rows_of(batch))
+    every = (row for batch in chain(() if first is None else (first,), batches) for row in rows_of(batch))
+    # One more than is shown tells that there are more, and what comes after it need not be read.
+    rows = islice(every, None if most is None else most + 1)
     written = 0
     while page := list(islice(rows, PAGE_ROWS)):
         if sys.stdout.isatty():

@@ -62,13 +62,17 @@ class Result:
         return not isinstance(self._rows, NoRows)
 
     def to_batches(self) -> Iterator[Any]:
-        """The schema of the rows, then the rows as Arrow batches; the local engine gives them as they come."""
-        stream = getattr(self._rows, "to_frame", None)
-        reader: Any = stream(lambda names: names) if stream is not None else None
-        if not hasattr(reader, "read_next_batch"):
-            reader = self.to_arrow().to_reader()
-        yield reader.schema
-        yield from reader
+        """The schema of the rows, then the rows as Arrow batches, as they come.
+
+        The local engine holds a few batches at a time, Spark one partition.
+        """
+        stream = getattr(self._rows, "to_batches", None)
+        if stream is not None:
+            yield from stream()
+            return
+        few = self.to_arrow()
+        yield few.schema
+        yield from few.to_batches()
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas frame."""

@@ -140,7 +140,7 @@ class LocalRows:
         """For a verb of a table, with other names for the columns: a stream that is read once."""
         import pyarrow as pa
 
-        batches = self._batches()
+        batches = self.to_batches()
         schema = next(batches)
         assert isinstance(schema, pa.Schema)
         fields = [field.with_name(name) for field, name in zip(schema, rename(schema.names), strict=True)]
@@ -148,7 +148,7 @@ class LocalRows:
         renamed = (pa.RecordBatch.from_arrays(batch.columns, schema=other) for batch in batches)
         return pa.RecordBatchReader.from_batches(other, renamed)
 
-    def _batches(self) -> Iterator[Any]:
+    def to_batches(self) -> Iterator[Any]:
         """The schema, then the rows as they come; the query runs until the last one is taken."""
         with self._running() as result:
             reader = result.to_arrow_reader(_BATCH_ROWS)

@@ -45,6 +45,7 @@ _FULL = re.compile("No space left on device|Disk quota exceeded")
 _OURS = re.compile(r"quacklake\.errors\.(\w+): (.*)")
 """What a task says that runs our code."""
 _FROM_TASKS = {"StorageError": StorageError, "AuthError": AuthError}
+_CAUSE = re.compile(r"^Caused by: [\w.$]+: (.*)$", re.MULTILINE)
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
 
@@ -80,15 +81,22 @@ def query_errors() -> Iterator[None]:
         reason = (error.getMessage() or str(error)).split("\n== SQL", 1)[0].split(";\n'", 1)[0]
         raise InvalidInputError(reason.strip()) from error
     except PySparkException as error:
-        text = str(error)
-        missing = _about_packages(text)
-        if missing is not None:
-            raise missing from error
-        if any(mark in f"{error.getCondition()} {text}" for mark in _BAD_VALUES):
-            raise InvalidInputError(_reason(text)) from error
-        raise StorageError(f"Spark cannot run the query: {_reason(text)}") from error
+        raise _explain_query(str(error), f"{error.getCondition()}") from error
     except java_errors() as error:
-        raise StorageError(f"Spark cannot run the query: {_reason(str(error))}") from error
+        raise _explain_query(str(error), "") from error
+
+
+def _explain_query(text: str, condition: str) -> QuacklakeError:
+    missing = _about_packages(text)
+    if missing is not None:
+        return missing
+    reason = _reason(text)
+    if "awaitResult" in reason:
+        # Rows that come partition by partition are waited for, and what was waited for says why there are none.
+        reason = next((found[1] for found in _CAUSE.finditer(text) if "awaitResult" not in found[1]), reason)
+    if any(mark in f"{condition} {text}" for mark in _BAD_VALUES):
+        return InvalidInputError(reason)
+    return StorageError(f"Spark cannot run the query: {reason}")
 
 
 @contextmanager

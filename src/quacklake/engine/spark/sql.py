@@ -56,6 +56,17 @@ def _frame(spark: SparkSession, source: Any, read: Callable[[ScanPlan | ChangePl
     return spark.createDataFrame(source)
 
 
+def _as_messages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each batch as the bytes of a stream of its own, so that values reach the driver as Arrow has them."""
+    import pyarrow as pa
+
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.RecordBatch.from_pydict({"message": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+
+
 class SparkRows:
     """The rows of a SELECT on Spark; every way out runs it."""
 
@@ -66,6 +77,19 @@ class SparkRows:
         """All of them."""
         with query_errors():
             return self._frame.toArrow()
+
+    def to_batches(self) -> Iterator[Any]:
+        """The schema, then the rows in their order; the driver holds one partition at a time, as bytes."""
+        import pyarrow as pa
+
+        with query_errors():
+            schema = self._frame.limit(0).toArrow().schema
+            yield schema
+            # Two columns may have one name, which Arrow's streams take and Python's workers do not.
+            apart = self._frame.toDF(*(f"c{number}" for number in range(len(schema))))
+            for row in apart.mapInArrow(_as_messages, "message BINARY").toLocalIterator():
+                for batch in pa.ipc.open_stream(row.message):
+                    yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
     def to_spark(self) -> DataFrame:
         """As a DataFrame."""
