@@ -32,7 +32,9 @@ def found(session: Any, text: str) -> list[tuple[Any, ...]]:
 def other(request: pytest.FixtureRequest, tmp_path: Path, new_place: Callable[[str], Place]) -> str:
     """Another lake, with a table and a view, in each kind of database."""
     place = new_place(request.param)
-    url, data_path = (f"sqlite:///{tmp_path}/other.db", None) if request.param == "sqlite" else (place.url, place.data_path)
+    url, data_path = (
+        (f"sqlite:///{tmp_path}/other.db", None) if request.param == "sqlite" else (place.url, place.data_path)
+    )
     with ql.connect(url, data_path, engine="local") as session:
         session.create_namespace("Odd ns")
         session.create_table("u", "id BIGINT").append(ids(1, 2))

@@ -63,7 +63,9 @@ def test_a_terminal_gets_a_screenful_unless_it_asks_for_more(
 def test_a_terminal_gets_a_screenful_of_a_query_that_gives_more(lake: str) -> None:
     ours, theirs = pty.openpty()
     query = "SELECT 'QQ' AS q, id FROM range(5000)"
-    with start("--lake", lake, "sql", query, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE) as process:
+    with start(
+        "--lake", lake, "sql", query, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE
+    ) as process:
         os.close(theirs)
         seen = _read_all(ours)
         assert process.stderr is not None

@@ -127,7 +127,7 @@ def test_limited_runs_over_what_is_there_lose_nothing(doors: SparkSession, lake:
 
     def run(**trigger: Any) -> int:
         before = session.current_snapshot
-        options = {"url": url, "startingSnapshot": first, "maxSnapshotsPerTrigger": 1}
+        options: dict[str, Any] = {"url": url, "startingSnapshot": first, "maxSnapshotsPerTrigger": 1}
         rows = doors.readStream.format("quacklake").options(**options).load("t")
         writer = rows.writeStream.format("quacklake").options(url=url, checkpointLocation=str(tmp_path / "c"))
         query = writer.trigger(**trigger).start("copy")

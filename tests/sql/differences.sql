@@ -62,3 +62,16 @@ SELECT CAST(1e20D AS STRING) AS t
 SELECT DATE '2024-01-31' + INTERVAL 1 DAY > DATE '2024-01-31' AS b
 ----
 [true]
+
+-- A division of decimals, which Spark rounds.
+SELECT CAST(1.00 AS DECIMAL(10, 2)) / 3 AS n
+-- only spark: the local engine gives a double
+-- duckdb cannot: it gives a double
+----
+[0.333333]
+
+-- The same on the local engine.
+SELECT round(CAST(1.00 AS DECIMAL(10, 2)) / 3, 9) AS n
+-- only local: Spark gives a decimal
+----
+[0.333333333]

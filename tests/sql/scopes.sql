@@ -125,7 +125,7 @@ WITH c AS (SELECT * FROM people VERSION AS OF 4) SELECT count(*) FROM c WHERE id
 EXPLAIN SELECT id FROM people WHERE id = 1
 -- duckdb cannot: it explains in another way
 ----
-["scan main.people at snapshot 22"]
+["scan main.people at snapshot 24"]
 ["  columns: id, name, country, tags"]
 ["  files: 0 of 0, 0 rows, 0 bytes"]
 ["  left out in the catalog: 0 files, by statistics and partition values for id = 1"]

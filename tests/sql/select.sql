@@ -199,3 +199,55 @@ SELECT 1; DROP TABLE people
 SELECT * FROM parquet.`/etc/passwd`
 ----
 ! NotFoundError: there is no namespace 'parquet'
+
+-- The columns of a join by name come first.
+SELECT * FROM (SELECT amount, person AS id FROM shop.orders) o JOIN (SELECT name, id FROM people) p USING (id) ORDER BY amount
+-- ordered
+-- duckdb cannot: it leaves the columns where they are
+----
+[3, 7.0, null]
+[1, 10.5, "Ada"]
+[1, 20.25, "Ada"]
+
+-- The same for one of the tables.
+SELECT p.*, o.amount FROM (SELECT amount, person AS id FROM shop.orders) o RIGHT JOIN (SELECT name, id FROM people WHERE id < 3) p USING (id)
+-- duckdb cannot: it leaves the columns where they are
+----
+[1, "Ada", 10.5]
+[1, "Ada", 20.25]
+[2, "Bo", null]
+
+-- A star over joins by different names.
+SELECT * FROM (SELECT 1 AS a, 2 AS b) x JOIN (SELECT 1 AS a, 3 AS c) y USING (a) JOIN (SELECT 3 AS c) z USING (c)
+-- only local: Spark runs it
+----
+! UnsupportedError: * over a join by names
+
+-- A star over a natural join.
+SELECT * FROM people NATURAL JOIN shop.people
+-- only local: Spark runs it
+----
+! UnsupportedError: name the columns
+
+-- An element of a list whose place is computed, and the value of a key that is a number.
+SELECT a[i] AS x, a[i + 1] AS y, map(1, 'one', 2, 'two')[1] AS z FROM VALUES (array(10, 20, 30), 0), (array(1, NULL, 3), 1) AS v(a, i)
+-- duckdb cannot: it counts from one
+----
+[10, 20, "one"]
+[null, 3, "one"]
+
+-- An element that is not there.
+SELECT tags[1] FROM people WHERE id = 4
+----
+! InvalidInputError: out of bounds
+
+-- The same, counted from one.
+SELECT element_at(tags, 2) FROM people WHERE id = 4
+----
+! InvalidInputError: out of bounds
+
+-- Moments that are made have a zone, and compare with those that have one.
+SELECT to_timestamp('2024-01-31 12:00:00') = TIMESTAMP '2024-01-31 12:00:00Z' AS a, make_timestamp(2024, 1, 31, 12, 0, 0) = to_timestamp('31.01.2024 12', 'dd.MM.yyyy HH') AS b
+-- duckdb cannot: it has other functions
+----
+[true, true]

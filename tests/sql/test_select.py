@@ -49,6 +49,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         connection.execute("CREATE TABLE shop.close AS SELECT 100 AS id")
         connection.execute("CREATE TABLE close AS SELECT 1 AS id")
         connection.execute("CREATE VIEW shop.near AS SELECT id FROM close")
+        connection.execute(
+            "CREATE VIEW counted AS SELECT tags[id + 1] AS a, tags[1] AS b, tags[-1] AS c, MAP {1: 'one'}[1] AS d "
+            "FROM people WHERE id = 1"
+        )
+        connection.execute("CREATE VIEW starred AS SELECT * FROM people JOIN shop.people USING (id)")
     return place
 
 
@@ -136,12 +141,34 @@ def test_rows_of_spark_come_before_the_last_is_computed(on_spark: ql.Session) ->
 def test_batches_of_spark_have_every_value_as_it_is(on_spark: ql.Session) -> None:
     query = (
         "SELECT TIMESTAMP '2024-10-27 00:30:00Z' + make_dt_interval(0, id) AS t, TIMESTAMP_NTZ '2024-10-27 02:30:00' "
-        "AS n, CAST(id AS DECIMAL(20, 3)) AS d, array(id, NULL) AS a, map('k', named_struct('x', id)) AS m, X'00' AS b, "
-        "DATE '0001-01-01' AS o, 'ä' AS s FROM range(0, 5, 1, 3) ORDER BY id DESC"
+        "AS n, CAST(id AS DECIMAL(20, 3)) AS d, array(id, NULL) AS a, map('k', named_struct('x', id)) AS m, X'00' "
+        "AS b, DATE '0001-01-01' AS o, 'ä' AS s FROM range(0, 5, 1, 3) ORDER BY id DESC"
     )
     batches = on_spark.sql(query).to_batches()
     schema = next(batches)
     assert pa.Table.from_batches(list(batches), schema) == on_spark.sql(query).to_arrow()
+
+
+def test_long_lists_of_values_leave_out_files_and_raise_nothing(tmp_path: Path) -> None:
+    with ql.connect(f"sqlite:///{tmp_path}/catalog.db", engine="local", inline_rows=0) as session:
+        table = session.create_table("t", "id BIGINT, name STRING")
+        for start in (0, 1_000_000):
+            table.append(pa.table({"id": [start, start + 7], "name": [f"n{start}", "z"]}))
+        ids = ", ".join(map(str, range(5, 5005)))
+        names = ", ".join(f"'m{each}'" for each in range(3000))
+        assert list(session.sql(f"SELECT id FROM t WHERE id IN ({ids})")) == [(7,)]
+        assert len(table.scan(where=f"id IN ({ids})").files()) == 1
+        assert len(table.scan(where=f"name IN ({names}, 'n0')").files()) == 1
+        assert not table.scan(where=f"name IN ({names})").files()
+        assert list(session.sql(f"SELECT id FROM t WHERE name IN ({names}, 'n0') OR id = 1000000")) == [
+            (0,),
+            (1000000,),
+        ]
+        done = session.sql(f"DELETE FROM t WHERE id IN ({ids})").commit
+        assert done is not None
+        assert done.rows_deleted == 1
+        with pytest.raises(ql.InvalidInputError, match="nested too deeply"):
+            session.sql("SELECT id FROM t WHERE " + " OR ".join(f"id = {each}" for each in range(3000)))
 
 
 def test_a_result_comes_in_any_form(local: ql.Session) -> None:

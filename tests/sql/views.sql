@@ -24,3 +24,15 @@ SELECT * FROM few VERSION AS OF 14
 SELECT * FROM ring
 ----
 ! InvalidInputError: reads itself
+
+-- A view that DuckDB made counts the elements of lists from one, and keeps the order of columns.
+SELECT a, b, c, d FROM counted
+----
+["y", "x", "y", "one"]
+
+-- A star of a view over a join by names.
+SELECT * FROM starred
+-- only spark: DuckDB's order is that of the view
+-- duckdb cannot: it runs it
+----
+! UnsupportedError: * over a join by names

@@ -399,6 +399,37 @@ SELECT id, n FROM prelude.pair
 ----
 [1, "a"]
 
+-- Names that have dots, quotes and spaces in them.
+CREATE TABLE `odd``t` (`a.b` INT, `c``d` STRING, `select` INT);
+INSERT INTO `odd``t` VALUES (1, 'q', 2), (NULL, '\'', 4);
+UPDATE `odd``t` SET `c``d` = `c``d` || '`', `a.b` = `select` WHERE `select` = 2;
+MERGE INTO `odd``t` AS `x y` USING (SELECT 4 AS `select`, 'new' AS `c``d`) AS `z``z` ON `x y`.`select` = `z``z`.`select` WHEN MATCHED THEN UPDATE SET `c``d` = `z``z`.`c``d`;
+SELECT `a.b`, `c``d`, `select` FROM `odd``t`
+-- duckdb cannot: it quotes in another way
+----
+[2, "q`", 2]
+[null, "new", 4]
+
+-- A field of a column.
+UPDATE `odd``t` SET a.b = 1
+----
+! UnsupportedError: set one whole column
+
+-- A value that would end a text.
+UPDATE `odd``t` SET `c``d` = :x WHERE `c``d` <> :x;
+DELETE FROM `odd``t` WHERE `c``d` = :y;
+SELECT `c``d` FROM `odd``t`
+-- params: {"x": "\\'; DROP TABLE aim; -- ", "y": "a' OR '1'='1"}
+-- duckdb cannot: it quotes in another way
+----
+["\\'; DROP TABLE aim; -- "]
+["\\'; DROP TABLE aim; -- "]
+
+-- A view in which the place of an element is computed.
+CREATE VIEW computed AS SELECT array(1, 2)[id] AS a FROM feed
+----
+! UnsupportedError: element_at
+
 -- The namespace of every day again.
 USE main;
 SELECT 1 AS a

@@ -7,7 +7,7 @@ bound may be wider than what was asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -52,6 +52,8 @@ _NEGATED = {
     "isnull": "isnotnull",
     "isnotnull": "isnull",
 }
+_MOST_TESTS = 100
+"""So many tests are put to the catalog side by side: some databases refuse conditions of more than a thousand parts."""
 _LARGEST_WHOLE = 1 << 62
 """Beyond this a whole number is compared as a float, for the catalog could not hold the one next to it."""
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
@@ -127,13 +129,13 @@ def demand(predicate: Predicate) -> Demand:
 def _read(node: Node, ignored: list[str]) -> Test | None:
     match node:
         case Junction("and", parts):
-            known = [test for part in parts if (test := _read(part, ignored)) is not None]
+            known = [test for part in parts if (test := _read(part, ignored)) is not None][:_MOST_TESTS]
             return None if not known else known[0] if len(known) == 1 else All(tuple(known))
         case Junction("or", parts):
             # One part that demands nothing lets every file through.
             tests = [_read(part, ignored) for part in parts]
             found = tuple(test for test in tests if test is not None)
-            return Any(found) if len(found) == len(tests) else None
+            return _any(found, ignored) if len(found) == len(tests) else None
         case Call("not", (inner,)):
             return _negate(inner, ignored)
         case Field():
@@ -146,6 +148,30 @@ def _read(node: Node, ignored: list[str]) -> Test | None:
         case _:
             ignored.append("an expression")
             return None
+
+
+def _any(tests: tuple[Test, ...], ignored: list[str]) -> Test | None:
+    """At least one of some tests; of very many, such as those of a long IN, a few wider ones that cover them all."""
+    if len(tests) <= _MOST_TESTS:
+        return Any(tests)
+    first = tests[0]
+    ranges = [each for each in tests if isinstance(each, Range) and each.low is not None and each.high is not None]
+    if not isinstance(first, Range) or len(ranges) < len(tests):
+        ignored.append(f"{len(tests)} conditions, one of which must hold")
+        return None
+    if any((each.column, each.domain) != (first.column, first.domain) for each in ranges):
+        ignored.append(f"{len(tests)} conditions, one of which must hold")
+        return None
+    ordered = sorted(ranges, key=lambda each: each.low)  # type: ignore[arg-type, return-value]
+    step = -(-len(ordered) // _MOST_TESTS)
+    groups = [ordered[start : start + step] for start in range(0, len(ordered), step)]
+    return Any(tuple(_cover(group) for group in groups))
+
+
+def _cover(ranges: Sequence[Range]) -> Range:
+    low, high = ranges[0].low, max(each.high for each in ranges)  # type: ignore[type-var]
+    text = f"{ranges[0].column.name} is one of {len(ranges)} values"
+    return Range(ranges[0].column, ranges[0].domain, low, high, text=text)
 
 
 def _negate(node: Node, ignored: list[str]) -> Test | None:
@@ -200,7 +226,7 @@ def _call(node: Call) -> Test | None:
         case Call("in", (inner, *values)):
             tests = [_compare("=", inner, value) for value in values if not _is_null(value)]
             known = tuple(test for test in tests if test is not None)
-            return Any(known) if known and len(known) == len(tests) else None
+            return _any(known, []) if known and len(known) == len(tests) else None
         case Call("like" | "startswith" as name, (inner, Value(str() as text))):
             return _prefixed(inner, _fixed_part(text) if name == "like" else text)
         case Call(name, (left, Value() as value)) if name in _MIRRORED:

@@ -39,7 +39,11 @@ class SqlDoor:
         text, arguments = _name_parameters(text, _check_arguments(params))
         words = Words(text, tokenize(text))
         session = cast("Session | Transaction", self)
-        return run(session._sql_target(), words, text, arguments)
+        try:
+            return run(session._sql_target(), words, text, arguments)
+        except RecursionError as error:
+            hint = "use IN for long lists of values"
+            raise InvalidInputError("the statement is nested too deeply", hint=hint) from error
 
 
 def _name_parameters(text: str, arguments: Arguments) -> tuple[str, Arguments]:

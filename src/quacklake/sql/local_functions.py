@@ -142,6 +142,17 @@ def _as_date(node: Any) -> exp.Expr:
     return exp.cast(node.copy(), "date")
 
 
+def _as_moment(node: Any) -> exp.Expr:
+    """What DuckDB gives without a zone has one in Spark."""
+    from sqlglot import exp
+
+    return exp.cast(node.copy(), "timestamptz")
+
+
+def _read_moment(node: Any) -> exp.Expr:
+    return _as_moment(_format(node))
+
+
 def _trunc(node: Any) -> exp.Expr:
     """The first day of a month, a quarter, a year or a week."""
     from sqlglot import exp
@@ -252,6 +263,17 @@ def _outer(node: Any) -> exp.Expr:
     return exp.Explode(this=exp.Anonymous(this="quacklake_or_null", expressions=[values.copy()]))
 
 
+def _item(node: Any) -> exp.Expr:
+    """The element of a list, or the value of a key: which of them only the engine knows, and how it is counted."""
+    from sqlglot import exp
+
+    index = node.expressions[0]
+    if node.args.get("safe") or (isinstance(index, exp.Literal) and index.is_string):
+        return node  # type: ignore[no-any-return]
+    name = "quacklake_element" if node.args.get("offset") else "quacklake_item"
+    return exp.Anonymous(this=name, expressions=[node.this.copy(), index.copy()])
+
+
 def _plain_arguments(node: Any) -> exp.Expr:
     from sqlglot import exp
 
@@ -265,6 +287,7 @@ _RULES: dict[str, Callable[[Any], Any]] = {
     "div": _divide,
     "mod": _divide,
     "intdiv": _divide,
+    "bracket": _item,
     "like": _like,
     "ilike": _like,
     "cast": _cast,
@@ -283,7 +306,8 @@ _RULES: dict[str, Callable[[Any], Any]] = {
     "arraycontains": _contains,
     "regexpreplace": _replace_by,
     "timetostr": _format,
-    "strtotime": _format,
+    "strtotime": _read_moment,
+    "timestampfromparts": _as_moment,
     "strtounix": _format,
     "unixtostr": _format,
     "tsordstodate": _format,

@@ -15,6 +15,8 @@ from quacklake.names import fold
 from quacklake.sql.text import parse_expression
 
 if TYPE_CHECKING:
+    from sqlglot import exp
+
     from quacklake.schema import Schema
 
 _CHANCE = frozenset(

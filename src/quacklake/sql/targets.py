@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quacklake.errors import InvalidInputError
-from quacklake.names import fold, quote, split
+from quacklake.errors import InvalidInputError, UnsupportedError
+from quacklake.names import fold, split
 from quacklake.sql.words import Words
 
 
@@ -36,8 +36,14 @@ def column_name(text: str) -> str:
 
 
 def target_of(text: str, owners: set[str]) -> str:
-    """The column that is set: without its table, a nested one with dots."""
+    """The column that is set, without its table.
+
+    Raises:
+        UnsupportedError: When it is no whole column.
+    """
     parts = split(text)
     if len(parts) > 1 and fold(parts[0]) in owners:
         parts = parts[1:]
-    return ".".join(part if part.replace("_", "a").isalnum() else quote(part) for part in parts)
+    if len(parts) > 1 or text.startswith("("):
+        raise UnsupportedError(f"SET {text} = …", hint="set one whole column; of a struct, all fields at once")
+    return parts[0]

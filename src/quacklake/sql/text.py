@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.predicates.syntax import join_quotes
@@ -120,14 +120,28 @@ def ansi_spark() -> type[Dialect]:
     from sqlglot.dialects.spark import Spark
     from sqlglot.parsers.spark import SparkParser
 
+    read: Any = SparkParser.FUNCTIONS["TO_TIMESTAMP"]
+
     class AnsiSpark(Spark):
         class Tokenizer(Spark.Tokenizer):
             COMMANDS: ClassVar[set[TokenType]] = set()
 
         class Parser(SparkParser):
             STRICT_CAST = True
+            # A moment has a zone, unless the type says otherwise.
+            FUNCTIONS: ClassVar[dict[str, Any]] = {
+                **SparkParser.FUNCTIONS,
+                "TIMESTAMP": _as_moment,
+                "TO_TIMESTAMP": lambda args, dialect: _as_moment(args) if len(args) == 1 else read(args, dialect),
+            }
 
     return AnsiSpark
+
+
+def _as_moment(args: list[exp.Expr]) -> exp.Expr:
+    from sqlglot import exp
+
+    return exp.Cast(this=args[0], to=exp.DataType.build("TIMESTAMPTZ"))
 
 
 def first_line(error: Exception) -> str:

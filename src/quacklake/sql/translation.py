@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 from quacklake.errors import UnsupportedError
 from quacklake.names import fold
+from quacklake.sql.items import settle_items
 from quacklake.sql.local_functions import settle
+from quacklake.sql.stars import refuse_stars, settle_stars
 from quacklake.sql.text import parse
 
 if TYPE_CHECKING:
@@ -31,7 +33,11 @@ def transpile(text: str, read: Dialect, write: Dialect) -> str:
         _refuse_words(tree)
         _name_functions(tree)
         _name_values(tree)
+        settle_stars(tree)
         tree = settle(tree)
+    else:
+        refuse_stars(tree)
+        settle_items(tree)
     try:
         # A comment before the query would hide what it begins with.
         return tree.sql(dialect=write, unsupported_level=errors.ErrorLevel.RAISE, comments=False)

@@ -11,8 +11,10 @@ from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import fold
 from quacklake.sql.aliases import Aliases, Named
 from quacklake.sql.expressions import Edit, edit
+from quacklake.sql.items import refuse_items
 from quacklake.sql.names import Names
 from quacklake.sql.references import Reference, find_references
+from quacklake.sql.stars import settle_stars
 from quacklake.sql.text import parse
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ def stored_query(text: str, names: Names, view: TableName) -> str:
     for each in tables:
         edits += _qualified(each, names, view, aliases)
     tree = parse(edit(text, edits)).tree
+    settle_stars(tree)
+    refuse_items(tree)
     try:
         return tree.sql("duckdb", comments=False, unsupported_level=errors.ErrorLevel.RAISE)
     except errors.UnsupportedError as error:

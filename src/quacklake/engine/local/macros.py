@@ -34,6 +34,22 @@ _MACROS = {
         ELSE CAST(v AS VARCHAR) END""",
     "quacklake_has": """(l, v) AS CASE
         WHEN list_contains(l, v) THEN TRUE WHEN list_count(l) < len(l) THEN NULL ELSE list_contains(l, v) END""",
+    # What has brackets is a list, counted from zero and with an end that counts, or a map, which has a key or not. Both
+    # have a length as JSON only, which is asked for where nothing was found.
+    "quacklake_item": """(l, i) AS CASE
+        WHEN typeof(l) LIKE 'MAP%' THEN l[i]
+        WHEN l IS NULL OR i IS NULL THEN NULL
+        WHEN i < 0 THEN error('the index ' || CAST(i AS VARCHAR) || ' is out of bounds')
+        WHEN l[i + 1] IS NOT NULL THEN l[i + 1]
+        WHEN i >= json_array_length(to_json(l)) THEN error('the index ' || CAST(i AS VARCHAR) || ' is out of bounds')
+        END""",
+    "quacklake_element": """(l, i) AS CASE
+        WHEN typeof(l) LIKE 'MAP%' THEN l[i]
+        WHEN l IS NULL OR i IS NULL THEN NULL
+        WHEN i <> 0 AND l[i] IS NOT NULL THEN l[i]
+        WHEN i = 0 OR abs(i) > json_array_length(to_json(l))
+            THEN error('the index ' || CAST(i AS VARCHAR) || ' is out of bounds')
+        END""",
     "quacklake_or_null": "(l) AS CASE WHEN l IS NULL OR len(l) = 0 THEN [NULL] ELSE l END",
 }
 _NAMES = re.compile(rf"\b({'|'.join(_MACROS)})\(", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ def _frame(spark: SparkSession, source: Any, read: Callable[[ScanPlan | ChangePl
     return spark.createDataFrame(source)
 
 
-def _as_messages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _as_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Each batch as the bytes of a stream of its own, so that values reach the driver as Arrow has them."""
     import pyarrow as pa
 
