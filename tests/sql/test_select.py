@@ -50,7 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         connection.execute("CREATE TABLE close AS SELECT 1 AS id")
         connection.execute("CREATE VIEW shop.near AS SELECT id FROM close")
         connection.execute(
-            "CREATE VIEW counted AS SELECT tags[id + 1] AS a, tags[1] AS b, tags[-1] AS c FROM people WHERE id = 1"
+            "CREATE VIEW counted AS SELECT tags[id::INT + 1] AS a, tags[1] AS b, tags[-1] AS c FROM people WHERE id = 1"
         )
         connection.execute("CREATE VIEW starred AS SELECT * FROM people JOIN shop.people USING (id)")
     return place
