@@ -35,8 +35,4 @@ def settle_items(tree: exp.Expr) -> None:
             raise UnsupportedError(f"{bracket.sql('duckdb')} of a view, which Spark does not know")
         if isinstance(index, exp.Literal) and index.is_string:
             continue
-        place = index.copy()
-        if isinstance(index, exp.Literal) or (isinstance(index, exp.Neg) and isinstance(index.this, exp.Literal)):
-            # The parser has counted numbers from zero, and left everything else as it is.
-            place = exp.Literal.number(int(index.sql()) + 1)
-        bracket.replace(exp.Anonymous(this="try_element_at", expressions=[bracket.this.copy(), place]))
+        bracket.replace(exp.Anonymous(this="try_element_at", expressions=[bracket.this.copy(), index.copy()]))

@@ -108,7 +108,18 @@ def _parsed(text: str, tokens: list[Token], dialect: Literal["spark", "duckdb"])
 def _dialect(dialect: Literal["spark", "duckdb"]) -> Dialect:
     from sqlglot.dialects.dialect import Dialect
 
-    return Dialect.get_or_raise(dialect if dialect == "duckdb" else ansi_spark())
+    return Dialect.get_or_raise(plain_duckdb() if dialect == "duckdb" else ansi_spark())
+
+
+@lru_cache(maxsize=1)
+def plain_duckdb() -> type[Dialect]:
+    """DuckDB's dialect, in which places in lists stay as they were written: sqlglot counts some of them anew."""
+    from sqlglot.dialects.duckdb import DuckDB
+
+    class PlainDuckDB(DuckDB):
+        INDEX_OFFSET = 0
+
+    return PlainDuckDB
 
 
 @lru_cache(maxsize=1)
