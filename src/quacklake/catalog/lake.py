@@ -85,9 +85,9 @@ class _Seen:
 class Catalog:
     """An open catalog.
 
-    Every call shows the newest state: the database is asked for it, unless it says by its pulse that nobody has changed
-    anything. What is remembered besides is how a table looked under a version of the schema, for every change of it makes
-    a new version; its files change without one, and so do settings.
+    Every call shows the newest state: the database is asked for it, unless it says by its pulse that nobody has
+    changed anything. What is remembered besides is how a table looked under a version of the schema, for every change
+    of it makes a new version; its files change without one, and so do settings.
     """
 
     backend: Backend
