@@ -430,6 +430,24 @@ CREATE VIEW computed AS SELECT array(1, 2)[id] AS a FROM feed
 ----
 ! UnsupportedError: element_at
 
+-- A view of a place that is one in a list, or a key of a map: nobody says which.
+CREATE VIEW keyed AS SELECT m[1] AS a FROM (SELECT map(1, 'one', 2, 'two') AS m)
+----
+! UnsupportedError: element_at
+
+-- A view with keys of maps and places in lists.
+CREATE VIEW keyed AS
+    SELECT element_at(m, 1) AS a, element_at(l, 1) AS b, split('x,y', ',')[0] AS c, array(7, 8)[1] AS d
+    FROM (SELECT map(1, 'one', 2, 'two') AS m, array('first', 'second') AS l);
+SELECT * FROM keyed
+-- duckdb cannot: it writes maps in another way
+----
+["one", "first", "x", 8]
+
+-- That view goes.
+DROP VIEW keyed
+----
+
 -- The namespace of every day again.
 USE main;
 SELECT 1 AS a

@@ -11,17 +11,18 @@ if TYPE_CHECKING:
 
 
 def refuse_items(tree: exp.Expr) -> None:
-    """Refuse brackets of Spark's whose meaning depends on what they stand behind, a list or a map.
-
-    A number alone is taken for the place in a list.
-    """
+    """Refuse brackets of Spark's whose meaning depends on what they stand behind, a list or a map."""
     from sqlglot import exp
 
+    lists = (exp.Array, exp.ArrayDistinct, exp.ArrayFilter, exp.ArraySort, exp.GenerateSeries, exp.MapKeys)
     for bracket in tree.find_all(exp.Bracket):
-        if not bracket.args.get("offset") and not isinstance(bracket.expressions[0], exp.Literal):
+        index = bracket.expressions[0]
+        is_key = isinstance(index, exp.Literal) and index.is_string
+        is_place = isinstance(index, exp.Literal) and isinstance(bracket.this, (*lists, exp.RegexpSplit, exp.Transform))
+        if not bracket.args.get("offset") and not is_key and not is_place:
             raise UnsupportedError(
-                f"{bracket.sql('spark')} in a view: lists are counted from one in DuckDB, which keeps the view",
-                hint="write element_at(…), which counts from one",
+                f"{bracket.sql('spark')} in a view: DuckDB, which keeps the view, counts lists from one, but not maps",
+                hint="write element_at(…), which counts lists from one as well",
             )
 
 
