@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from quacklake.catalog.audit import load_roots
 from quacklake.catalog.lake import Catalog
 from quacklake.catalog.shared import holders
+from quacklake.catalog.shared.layout import only_own
 from quacklake.storage.paths import join
 from quacklake.storage.stores import is_remote, local_path, store_url
 
@@ -21,8 +22,9 @@ _NOWHERE = "nowhere://"
 class KnownFiles:
     """The data files and delete files of every snapshot, remembered by 64 bits of their names.
 
-    Two names that happen to share these bits make a file look known that is not: it stays. The other way round
-    there is no mistake.
+    Of catalogs that share a database, those of one: what others need besides is noted where all can see it. Two
+    names that happen to share these bits make a file look known that is not: it stays. The other way round there is
+    no mistake.
 
     Args:
         catalog: The lake.
@@ -42,7 +44,7 @@ class KnownFiles:
     def look(self, connection: sa.Connection) -> None:
         """Take up what was added since the last look. Ids only grow, so that is cheap."""
         for name, after in self._marks.items():
-            for id_, full, is_foreign, _ in self._files(connection, name, after):
+            for id_, full, is_foreign in self._files(connection, name, after):
                 self._marks[name] = id_
                 for each in _spellings(full, is_foreign):
                     self._take_name(_name(each))
@@ -69,7 +71,7 @@ class KnownFiles:
             paths: The files.
             had_rows: Whether each of them had a row of its own that was deleted in this transaction.
         """
-        used = frozenset(self._find_used(connection, paths, had_rows))
+        used = self._find_used(connection, paths, had_rows)
         if self._catalog.catalog_id is None:
             return used
         return used | holders.find_held(connection, self._catalog.tables, self._catalog.catalog_id, paths)
@@ -78,15 +80,14 @@ class KnownFiles:
         """The same as `find_held`; and where the catalog itself holds a file no more, note that for the others."""
         used = self._find_used(connection, paths, had_rows)
         if self._catalog.catalog_id is None:
-            return frozenset(used)
-        free = [path for path in paths if not used.get(path)]
-        return frozenset(used) | holders.let_go(connection, self._catalog.tables, self._catalog.catalog_id, free)
+            return used
+        free = [path for path in paths if path not in used]
+        return used | holders.let_go(connection, self._catalog.tables, self._catalog.catalog_id, free)
 
-    def _find_used(self, connection: sa.Connection, paths: Sequence[str], had_rows: bool) -> dict[str, bool]:
-        """Which of the files rows lead to, and whether a row of the catalog itself does."""
-        found: dict[str, bool] = {}
+    def _find_used(self, connection: sa.Connection, paths: Sequence[str], had_rows: bool) -> frozenset[str]:
+        """Which of the files rows lead to."""
         if not paths:
-            return found
+            return frozenset()
         self.look(connection)
         names = self._shared if had_rows else self._names
         wanted: dict[str, list[str]] = {}
@@ -94,22 +95,19 @@ class KnownFiles:
             for name in {_name(each) for each in _spellings(path, is_foreign=True)}:
                 if hash(name) in names:
                     wanted.setdefault(name, []).append(path)
-        for path, is_own in self._holders(connection, wanted) if wanted else ():
-            found[path] = found.get(path, False) or is_own
-        return found
+        return frozenset(self._led_to(connection, wanted) if wanted else ())
 
-    def _holders(self, connection: sa.Connection, wanted: Mapping[str, list[str]]) -> Iterator[tuple[str, bool]]:
+    def _led_to(self, connection: sa.Connection, wanted: Mapping[str, list[str]]) -> Iterator[str]:
         for table in self._marks:
-            for _, full, is_foreign, is_own in self._files(connection, table, -1):
+            for _, full, is_foreign in self._files(connection, table, -1):
                 for name in {_name(each) for each in _spellings(full, is_foreign)}:
-                    same = (path for path in wanted.get(name, ()) if _may_be_same(full, path))
-                    yield from ((path, is_own) for path in same)
+                    yield from (path for path in wanted.get(name, ()) if _may_be_same(full, path))
 
-    def _files(self, connection: sa.Connection, name: str, after: int) -> Iterator[tuple[int, str, bool, bool]]:
-        """Id and path of files, whether they may be links that others made, and whether they are of tables of ours."""
+    def _files(self, connection: sa.Connection, name: str, after: int) -> Iterator[tuple[int, str, bool]]:
+        """Id and path of files, and whether they may be links that others made."""
         tables = self._catalog.tables
         roots: dict[int, str] | None = None
-        table: sa.Table = getattr(tables, name)
+        table: sa.Table = getattr(only_own(tables), name)
         id_ = table.c[f"{name}_id"]
         mapping = table.c.get("mapping_id")
         added = sa.null() if mapping is None else mapping
@@ -120,8 +118,7 @@ class KnownFiles:
             roots = roots or load_roots(connection, tables, self._catalog.data_path)
             for file_id, table_id, path, is_relative, mapping_id in rows:
                 root = roots.get(table_id, _NOWHERE)
-                is_foreign = mapping_id is not None or not is_relative
-                yield file_id, join(root, path, is_relative), is_foreign, table_id in roots
+                yield file_id, join(root, path, is_relative), mapping_id is not None or not is_relative
             after = rows[-1][0]
 
     def _take_name(self, name: str) -> None:

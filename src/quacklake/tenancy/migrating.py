@@ -176,9 +176,9 @@ def _complete(
         with translated(home.backend), home.backend.write() as connection:
             target = Target(home.backend, connection, home.tables, home.tables.metadata, tenant.catalog_id)
             copy_scheduled(source, target, ids)
-            if not owns_files:
-                foreign = chain(foreign_files(source, written), load_scheduled(source))
-                note_holders(connection, home.tables, foreign, [OUTSIDE])
+            foreign = chain(foreign_files(source, written), load_scheduled(source))
+            holders = [tenant.catalog_id] if owns_files else [tenant.catalog_id, OUTSIDE]
+            note_holders(connection, home.tables, foreign, holders)
             name_tenant(connection, home.backend, tenant, ids.snapshot[there[0]], expired)
     return replace(move, compared=compared)
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from quacklake.catalog.backends.protocol import Backend
 from quacklake.catalog.open import open_shared
 from quacklake.catalog.shared.bridge import build_bridge
+from quacklake.catalog.shared.holders import NOBODY, find_held
 from quacklake.catalog.shared.names import check_catalog_name
 from quacklake.catalog.shared.registry import (
     Tenant,
@@ -194,8 +195,13 @@ class Tenants(Moves):
         """
         with self._backend.read() as connection:
             found = [*load_left_over(connection, self._tables, older_than)]
+            # What somebody has added since is not for us to delete.
+            held = find_held(connection, self._tables, NOBODY, [path for _, path in found])
+        kept = [each for each in found if each[1] in held]
+        found = [each for each in found if each[1] not in held]
         if dry_run:
             return [path for _, path in found]
+        forget_left_over(self._backend, kept)
         from quacklake.storage.placement import remove
         from quacklake.storage.stores import Stores
 

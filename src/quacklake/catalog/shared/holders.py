@@ -1,8 +1,9 @@
 """Who else needs a file: the one place that says whether a catalog may delete it.
 
-A file that belongs to one catalog is not noted here. What several need is noted once for each of them, and what is
-also needed by somebody outside of the database (the lake that a catalog came from, or one it was copied to) is noted
-for nobody in particular. A file is deleted by the last who needs it, and never while somebody outside does.
+What a catalog has written itself and shares with nobody is not noted here. What several need is noted once for each of
+them; so is what a catalog shows and has not written: files that were added, and those of the lake that it came from.
+What is also needed by somebody outside of the database (that lake, or one that the catalog was copied to) is noted for
+nobody in particular. A file is deleted by the last who needs it, and never when somebody outside does.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ from hashlib import sha256
 import sqlalchemy as sa
 
 from quacklake.catalog.shared.layout import SharedTables
+from quacklake.catalog.shared.ownership import OPTION
+from quacklake.catalog.shared.registry import load_data_path
 from quacklake.catalog.tables import CatalogTables
+from quacklake.storage.paths import absolute
 from quacklake.storage.stores import is_remote, local_path, store_url
 
 OUTSIDE = -1
 """Somebody who is none of the catalogs."""
+NOBODY = -2
+"""Whose files are asked for by those who look after catalogs that are gone."""
 _AT_ONCE = 500
 
 
@@ -39,6 +45,24 @@ def note_holders(
         ]
         if rows:
             connection.execute(holder.insert(), rows)
+
+
+def note_added(connection: sa.Connection, tables: CatalogTables, own_folder: str, paths: Sequence[str]) -> None:
+    """Note that the catalog that a connection is bound to shows files that somebody else has written.
+
+    Who has written a file into the folder of another catalog needs it, and has noted nothing: then nobody deletes it.
+
+    Args:
+        connection: In the transaction that adds them.
+        tables: The tables of the database.
+        own_folder: That of the catalog.
+        paths: The files.
+    """
+    catalog_id = connection.get_execution_options()[OPTION]
+    note_holders(connection, tables, paths, [catalog_id])
+    folder, own = absolute(load_data_path(connection, tables)), _place(own_folder)
+    others = [path for path in paths if _is_below(path, _place(folder)) and not _is_below(path, own)]
+    note_holders(connection, tables, others, [OUTSIDE])
 
 
 def find_held(
@@ -63,11 +87,8 @@ def let_go(connection: sa.Connection, tables: CatalogTables, catalog_id: int, pa
         known = _load(connection, tables, chunk)
         others = {path: known[_key(path)] - {catalog_id} for path in chunk}
         held.update(path for path, left in others.items() if left)
-        # When nobody inside is left, nobody will ask any more.
-        done = [_key(path) for path, left in others.items() if left <= {OUTSIDE} and known[_key(path)]]
+        # What somebody outside needs is noted for good: it may lie where a catalog looks for what nobody knows.
         mine = [_key(path) for path in chunk if catalog_id in known[_key(path)]]
-        if done:
-            connection.execute(holder.delete().where(holder.c.path_key.in_(done)))
         if mine:
             connection.execute(holder.delete().where(holder.c.path_key.in_(mine), holder.c.catalog_id == catalog_id))
     return frozenset(held)
@@ -88,9 +109,16 @@ def _shared(tables: CatalogTables) -> SharedTables:
 
 
 def _key(path: str) -> str:
+    return sha256(_place(path).encode()).hexdigest()
+
+
+def _place(path: str) -> str:
     """The same for every spelling of a path, by whatever links."""
-    place = store_url(path) if is_remote(path) else os.path.realpath(local_path(path))
-    return sha256(place.encode()).hexdigest()
+    return store_url(path) if is_remote(path) else os.path.realpath(local_path(path))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return _place(path).startswith(folder.rstrip("/") + "/")
 
 
 def _chunks(paths: Iterable[str]) -> Iterable[list[str]]:

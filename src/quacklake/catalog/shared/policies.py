@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from quacklake.catalog.shared.conditions import columns_of, condition, settings_condition
 from quacklake.catalog.shared.followers import CALLER, ROLES
+from quacklake.catalog.shared.holders import OUTSIDE
 from quacklake.catalog.tables import LAYOUT
 from quacklake.names import quote
 
@@ -80,6 +81,8 @@ def enable(sql_schema: str) -> list[str]:
     # Whoever is about to delete a file must see that others need it. What it is called, it does not see.
     texts += _policy(f"{place}.{HOLDERS}", "all", "SELECT", "true")
     texts += _policy(f"{place}.{HOLDERS}", "own", "DELETE", mine(place))
+    # A note for somebody outside keeps a file from being deleted, and does no more.
+    texts += _policy(f"{place}.{HOLDERS}", "new", "INSERT", f"catalog_id = {OUTSIDE} OR {mine(place)}")
     return texts + _policy(f"{place}.{ROLES}", "own", "SELECT", "role_name = CURRENT_USER")
 
 
@@ -133,7 +136,7 @@ def rights(sql_schema: str) -> list[tuple[str, str]]:
     found = [("USAGE", f"SCHEMA {place}"), ("EXECUTE", f"FUNCTION {place}.{STORE}")]
     found += [("USAGE", f"SEQUENCE {place}.quacklake_{kind}_id") for kind in SEQUENCES]
     found.append(("SELECT", f"TABLE {place}.{ROLES}"))
-    found.append(("SELECT (path_key, catalog_id), DELETE", f"TABLE {place}.{HOLDERS}"))
+    found.append(("SELECT (path_key, catalog_id), INSERT, DELETE", f"TABLE {place}.{HOLDERS}"))
     for name in LAYOUT:
         changing = ", ".join(quote(column) for column in columns_of(name) if not _is_id(column))
         found.append((f"SELECT, INSERT, DELETE, UPDATE ({changing})", f"TABLE {place}.ducklake_{name}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from quacklake.catalog.shared.holders import note_added
 from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.changes import AddFiles
 from quacklake.plan.scan import MappedName
@@ -87,6 +88,19 @@ def add_files(attempt: Attempt, shifts: Mapping[int, int]) -> None:
     attempt.insert(tables.file_column_stats, stats)
     attempt.insert(tables.file_partition_value, values)
     attempt.insert(tables.file_variant_stats, variants)
+
+
+def list_adopted(attempt: Attempt) -> list[str]:
+    """Where catalogs share a database, the files that somebody else has written."""
+    if attempt.tables.shared is None:
+        return []
+    return [file.path for change in attempt.of(AddFiles) for file in change.files if file.is_adopted]
+
+
+def note_adopted(attempt: Attempt) -> None:
+    """Note of such files that the catalog needs them: others may need them too."""
+    if paths := list_adopted(attempt):
+        note_added(attempt.connection, attempt.tables, attempt.data_path, paths)
 
 
 def _file_row(attempt: Attempt, change: AddFiles, file: WrittenFile, row_id_start: int) -> dict[str, Any]:

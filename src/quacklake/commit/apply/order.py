@@ -6,7 +6,7 @@ from quacklake.commit.apply.attempt import Attempt
 from quacklake.commit.apply.batches import note_batch
 from quacklake.commit.apply.columns import alter_columns
 from quacklake.commit.apply.deletes import add_deletes, remove_files
-from quacklake.commit.apply.files import add_files, add_mappings
+from quacklake.commit.apply.files import add_files, add_mappings, list_adopted, note_adopted
 from quacklake.commit.apply.inlined import create_layouts, delete_inlined, insert_rows
 from quacklake.commit.apply.layout import insert_versions, set_partitions, set_sorts
 from quacklake.commit.apply.objects import (
@@ -29,7 +29,7 @@ from quacklake.commit.prepare import Prepared
 
 def is_blind(attempt: Attempt) -> bool:
     """Whether no statement of the commit depends on what another one found."""
-    if attempt.intent.batch is not None:
+    if attempt.intent.batch is not None or list_adopted(attempt):
         return False
     return all(isinstance(change, AddFiles | InlineRows) for change in attempt.intent.changes)
 
@@ -57,6 +57,7 @@ def apply_all(attempt: Attempt, prepared: Prepared) -> None:
     forget_retyped(attempt)
     write_stats(attempt, prepared.stats)
     add_files(attempt, prepared.shifts)
+    note_adopted(attempt)
     insert_rows(attempt, prepared.shifts, prepared.inlined)
     remove_files(attempt)
     add_deletes(attempt)
