@@ -13,6 +13,7 @@ from quacklake.catalog.inlined_write import inlined_name
 from quacklake.catalog.moving.ids import IdMap, Ids, id_columns, move_changes
 from quacklake.catalog.moving.source import Source
 from quacklake.catalog.moving.target import Target
+from quacklake.catalog.stream_batches import batch_key, build_batches, make_batches, of_catalog
 from quacklake.catalog.tables import LAYOUT
 from quacklake.catalog.view import TableEntry
 from quacklake.names import TableName
@@ -76,6 +77,7 @@ def copy_tables(
             target.insert(name, [convert(name, row) for row in rows])
     _copy_settings(source, target, ids)
     _copy_inlined(source, target, ids, settle)
+    _copy_batches(source, target, ids)
 
 
 def copy_scheduled(source: Source, target: Target, ids: Ids) -> None:
@@ -205,6 +207,26 @@ def _copy_inlined(source: Source, target: Target, ids: Ids, settle: Settle) -> N
                 for file_id, row_id, begin in found
             ]
             target.insert_deletes(ids.entry[table_id], noted)
+
+
+def _copy_batches(source: Source, target: Target, ids: Ids) -> None:
+    """What streams have brought is in the copy too, and must not come to it again."""
+    lake, old = source.catalog, build_batches(source.tables.sql_schema)
+    if not lake.backend.has_table(source.connection, old.name):
+        return
+    query = sa.select(old) if lake.catalog_id is None else sa.select(old).where(of_catalog(old, lake.catalog_id))
+    before = batch_key(lake.catalog_id, "")
+    rows = [
+        {
+            **row,
+            "table_uuid": batch_key(target.catalog_id, row["table_uuid"].removeprefix(before)),
+            "snapshot_id": ids.snapshot.at_least(row["snapshot_id"]),
+        }
+        for row in source.connection.execute(query).mappings().all()
+    ]
+    if rows:
+        make_batches(target.connection, target.tables.sql_schema)
+        target.connection.execute(build_batches(target.tables.sql_schema).insert(), rows)
 
 
 def _move(values: Any, ids: IdMap) -> Any:

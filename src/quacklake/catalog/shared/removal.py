@@ -17,6 +17,7 @@ from quacklake.catalog.shared.layout import OWNED, build_shared_tables, unbound
 from quacklake.catalog.shared.ownership import bind_connection
 from quacklake.catalog.shared.registry import Tenant, load_data_path, load_tenant, shared_of
 from quacklake.catalog.shared.security import forget_roles
+from quacklake.catalog.stream_batches import forget_batches
 from quacklake.catalog.tables import LAYOUT, CatalogTables
 from quacklake.storage.paths import absolute, join
 
@@ -45,7 +46,7 @@ def drop_tenant(backend: Backend, name: str) -> Tenant:
             stored = load_stored(connection, tables)
             drop_bridge(connection, backend, found.catalog_id)
             _schedule(connection, tables, root, found.catalog_id)
-            forget_rows(connection, tables, found.catalog_id)
+            forget_rows(connection, backend, tables, found.catalog_id)
             forget_roles(connection, backend, found.catalog_id)
         drop_stored(backend, tables, stored)
     except sa.exc.SQLAlchemyError as error:
@@ -75,8 +76,9 @@ def _schedule(connection: sa.Connection, tables: CatalogTables, root: str, catal
         connection.execute(scheduled.insert().values(schedule_start=current_moment()), rows)
 
 
-def forget_rows(connection: sa.Connection, tables: CatalogTables, catalog_id: int) -> None:
+def forget_rows(connection: sa.Connection, backend: Backend, tables: CatalogTables, catalog_id: int) -> None:
     """Delete every row of a catalog but those of files that wait for their deletion; the connection is bound to it."""
+    forget_batches(connection, backend, tables.sql_schema, catalog_id)
     own, macros = sa.select(tables.table.c.table_id), sa.select(tables.macro.c.macro_id)
     mapping = tables.column_mapping.c
     mappings = sa.select(mapping.mapping_id).where(mapping.table_id.in_(own))

@@ -90,7 +90,7 @@ def abandon_tenant(backend: Backend, catalog_id: int) -> None:
         with backend.write() as connection:
             bind_connection(connection, catalog_id)
             stored = load_stored(connection, tables)
-            forget_rows(connection, tables, catalog_id)
+            forget_rows(connection, backend, tables, catalog_id)
             return stored
 
     with translated(backend):

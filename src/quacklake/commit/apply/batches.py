@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from quacklake.catalog.stream_batches import build_batches, find_batch
+from quacklake.catalog.shared.ownership import OPTION
+from quacklake.catalog.stream_batches import batch_key, build_batches, find_batch
 from quacklake.commit.apply.attempt import Attempt
 
 
@@ -20,14 +21,15 @@ def note_batch(attempt: Attempt) -> None:
     if batch is None:
         return
     place = attempt.tables.sql_schema
-    last = find_batch(attempt.connection, place, batch.query_id, batch.table)
+    key = batch_key(attempt.connection.get_execution_options().get(OPTION), batch.table)
+    last = find_batch(attempt.connection, place, batch.query_id, key)
     if last is not None and last >= batch.batch_id:
         raise BatchDone(batch)
     table = build_batches(place)
     values = {"batch_id": batch.batch_id, "snapshot_id": attempt.snapshot_id}
     if last is None:
-        row = {"query_id": batch.query_id, "table_uuid": batch.table, **values}
+        row = {"query_id": batch.query_id, "table_uuid": key, **values}
         attempt.connection.execute(table.insert().values(row))
         return
-    same = (table.c.query_id == batch.query_id, table.c.table_uuid == batch.table)
+    same = (table.c.query_id == batch.query_id, table.c.table_uuid == key)
     attempt.connection.execute(table.update().where(*same).values(values))
