@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -30,9 +31,9 @@ def opened(place: Place, name: str) -> ql.Session:
     return ql.connect(place.url, catalog=name, engine="local", create=False)
 
 
-def fill(place: Place, name: str) -> None:
+def fill(place: Place, name: str, **settings: Any) -> None:
     """A catalog with files, deletes in files and in the catalog, inlined rows, names of all sorts and settings."""
-    with ql.connect(place.url, catalog=name, engine="local") as session:
+    with ql.connect(place.url, catalog=name, engine="local", **settings) as session:
         table = session.create_table("t", "a INT")
         table.append(rows(*range(100)))
         table.delete("a < 30")

@@ -35,22 +35,22 @@ def clone(home: Home, old: Tenant, name: str) -> Tenant:
     try:
         with standing_still(home.backend, home.tables, old.catalog_id):
 
-            def copy_all() -> tuple[Ids, int, int | None]:
+            def copy_all() -> tuple[Ids, list[int], int | None]:
                 remove(written.placed, engine.stores)
                 written.forget()
                 return _copy(home, catalog, old, new, written, engine)
 
-            ids, first, expired = insist(home.backend, copy_all)
+            ids, copied, expired = insist(home.backend, copy_all)
             copy = home.open(new)
             try:
                 # Nothing but the files that were written anew can show other rows.
-                compare_lakes(catalog, copy, ids, written.turns, engine)
+                compare_lakes(catalog, copy, ids, copied, written.turns, engine)
             finally:
                 copy.close()
 
             def give_name() -> Tenant:
                 with home.backend.write() as connection:
-                    return name_tenant(connection, home.backend, new, first, expired)
+                    return name_tenant(connection, home.backend, new, ids.snapshot[copied[0]], expired)
 
             return insist(home.backend, give_name)
     except BaseException:
@@ -64,7 +64,7 @@ def clone(home: Home, old: Tenant, name: str) -> Tenant:
 
 def _copy(
     home: Home, catalog: Catalog, old: Tenant, new: Tenant, written: Written, engine: LocalEngine
-) -> tuple[Ids, int, int | None]:
+) -> tuple[Ids, list[int], int | None]:
     from quacklake.engine.local.digest import settle_rows
 
     root = home.folder(new)
@@ -85,4 +85,4 @@ def _copy(
         both = (old.catalog_id, new.catalog_id)
         note_holders(connection, home.tables, list(foreign_files(source, written)), both)
         gone = load_newest_gone(source)
-        return ids, ids.snapshot[source.snapshot_ids()[0]], None if gone is None else ids.snapshot[gone]
+        return ids, source.snapshot_ids(), None if gone is None else ids.snapshot[gone]

@@ -31,7 +31,7 @@ from quacklake.storage.stores import Stores
 from quacklake.tenancy.migrating import Home, Turns, describe_move, foreign_files, load_all_turns, refuse_problems
 from quacklake.tenancy.reports import Move
 from quacklake.tenancy.stamped import Stamped, Written, find_stamped, write_stamped
-from quacklake.tenancy.verifying import compare_lakes
+from quacklake.tenancy.verifying import compare_lakes, compare_settings, refuse_writers
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,12 @@ def export(home: Home, tenant: Tenant, destination: Destination, *, dry_run: boo
                 move = describe_move(source, stamped, tenant.name)
                 refuse_problems(move)
                 ids, turns = _copy(source, backend, data_path, stamped, written, copy_files, engine)
-                shared = list(foreign_files(source, written))
+                shared, copied = list(foreign_files(source, written)), source.snapshot_ids()
+            refuse_writers(catalog, copied)
             copy = Catalog(backend, build_tables(backend.sql_schema), absolute(data_path), CURRENT, catalog.encrypted)
-            compared = compare_lakes(catalog, copy, ids, turns, engine)
+            compared = compare_lakes(catalog, copy, ids, copied, turns, engine)
+            compare_settings(catalog, copy, ids)
+            refuse_writers(catalog, copied)
             # From now on the lake needs these files too, so that the catalog never deletes them.
             with translated(home.backend), home.backend.write() as writing:
                 note_holders(writing, home.tables, shared, [OUTSIDE])

@@ -21,13 +21,13 @@ from quacklake.catalog.shared.registry import Tenant, load_data_path
 from quacklake.catalog.shared.unfinished import abandon_tenant, begin_tenant, name_tenant, sweep_unfinished
 from quacklake.catalog.tables import CatalogTables
 from quacklake.engine.local.engine import LocalEngine
-from quacklake.errors import ConflictError, StorageError
+from quacklake.errors import StorageError
 from quacklake.secrets.keyring import Keyring
 from quacklake.storage.paths import absolute, join
 from quacklake.storage.placement import remove
 from quacklake.tenancy.reports import Move
 from quacklake.tenancy.stamped import Stamped, Written, find_stamped, write_stamped
-from quacklake.tenancy.verifying import compare_lakes
+from quacklake.tenancy.verifying import compare_lakes, compare_settings, refuse_writers
 
 Turns = Mapping[int, set[int]]
 
@@ -76,11 +76,12 @@ def migrate(home: Home, lake: Catalog, name: str, *, dry_run: bool, owns_files: 
             written = Written()
             try:
                 ids, turns = _copy(home, source, tenant, stamped, written, engine)
+                copied = source.snapshot_ids()
             except BaseException:
                 _undo(home, tenant, written, engine)
                 raise
         try:
-            return _complete(home, lake, tenant, move, ids, turns, written, owns_files, engine)
+            return _complete(home, lake, tenant, move, ids, copied, turns, written, owns_files, engine)
         except BaseException:
             _undo(home, tenant, written, engine)
             raise
@@ -153,24 +154,23 @@ def _complete(
     tenant: Tenant,
     move: Move,
     ids: Ids,
+    copied: Sequence[int],
     turns: Turns,
     written: Written,
     owns_files: bool,
     engine: LocalEngine,
 ) -> Move:
+    refuse_writers(lake, copied)
     copy = home.open(tenant)
     try:
-        compared = compare_lakes(lake, copy, ids, turns, engine)
+        compared = compare_lakes(lake, copy, ids, copied, turns, engine)
+        compare_settings(lake, copy, ids)
     finally:
         copy.close()
+    # The last look: what is committed to the lake from here on comes after the move.
+    refuse_writers(lake, copied)
     with lake.backend.read() as reading:
         source = Source(lake, reading)
-        there = source.snapshot_ids()
-        if there[-1] != max(set(ids.snapshot.old) & set(there), default=-1) or len(there) != move.snapshots:
-            raise ConflictError(
-                f"somebody has written to the lake in {lake.backend.display} while it was copied",
-                hint="end whoever writes to it, and try again",
-            )
         gone = load_newest_gone(source)
         expired = None if gone is None else ids.snapshot[gone]
         with translated(home.backend), home.backend.write() as connection:
@@ -179,7 +179,7 @@ def _complete(
             foreign = chain(foreign_files(source, written), load_scheduled(source))
             holders = [tenant.catalog_id] if owns_files else [tenant.catalog_id, OUTSIDE]
             note_holders(connection, home.tables, foreign, holders)
-            name_tenant(connection, home.backend, tenant, ids.snapshot[there[0]], expired)
+            name_tenant(connection, home.backend, tenant, ids.snapshot[copied[0]], expired)
     return replace(move, compared=compared)
 
 

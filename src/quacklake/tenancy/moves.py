@@ -100,6 +100,7 @@ class Moves:
         Raises:
             NotFoundError: When there is no such catalog.
             AlreadyExistsError: When there is a lake already.
+            ConflictError: When somebody writes to the catalog meanwhile.
             CatalogError: When the lake is not the same as the catalog; it is gone then.
         """
         from quacklake.tenancy.exporting import Destination, export

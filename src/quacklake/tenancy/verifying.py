@@ -3,25 +3,50 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import sqlalchemy as sa
+
 from quacklake.catalog.lake import Catalog
-from quacklake.catalog.moving.ids import Ids
-from quacklake.catalog.view import CatalogView, Snapshot
+from quacklake.catalog.load import load_options
+from quacklake.catalog.moving.copying import OF_DATABASE
+from quacklake.catalog.moving.ids import Ids, move_changes
+from quacklake.catalog.view import CatalogView, Option, Snapshot
 from quacklake.engine.local.engine import LocalEngine
-from quacklake.errors import CatalogError
+from quacklake.errors import CatalogError, ConflictError
 from quacklake.names import TableName
 from quacklake.plan.scan import ScanPlan
 
 
-def compare_lakes(old: Catalog, new: Catalog, ids: Ids, turns: Mapping[int, set[int]], engine: LocalEngine) -> int:
-    """Compare a copy with its lake.
+def refuse_writers(lake: Catalog, copied: Sequence[int]) -> None:
+    """Refuse a lake whose snapshots are not those that were copied any more.
+
+    Raises:
+        ConflictError: When somebody has committed or expired meanwhile.
+    """
+    if [each.snapshot_id for each in lake.snapshots()] != list(copied):
+        raise _written(lake)
+
+
+def _written(lake: Catalog) -> ConflictError:
+    return ConflictError(
+        f"somebody has written to the lake in {lake.backend.display} while it was copied",
+        hint="end whoever writes to it, and try again",
+    )
+
+
+def compare_lakes(
+    old: Catalog, new: Catalog, ids: Ids, copied: Sequence[int], turns: Mapping[int, set[int]], engine: LocalEngine
+) -> int:
+    """Compare a copy with its lake, as far as that was copied.
 
     Args:
         old: The lake.
         new: The copy.
         ids: The ids of the copy.
+        copied: The snapshots of the lake that there were.
         turns: By table, the snapshots in which its rows or columns changed.
         engine: What reads rows.
 
@@ -30,18 +55,34 @@ def compare_lakes(old: Catalog, new: Catalog, ids: Ids, turns: Mapping[int, set[
 
     Raises:
         CatalogError: When they differ; the message says where.
+        ConflictError: When snapshots have expired meanwhile.
     """
-    snapshots = old.snapshots()
-    _compare_snapshots(snapshots, new.snapshots(), ids)
+    known = set(copied)
+    snapshots = [each for each in old.snapshots() if each.snapshot_id in known]
+    if len(snapshots) < len(copied):
+        raise _written(old)
+    _compare_snapshots(snapshots, new, ids)
     for snapshot in _first_of_each_version(snapshots):
         moved = ids.snapshot[snapshot.snapshot_id]
         if _shape(old.view(snapshot.snapshot_id)) != _shape(new.view(moved)):
             raise _differs(f"what there is at snapshot {snapshot.snapshot_id}")
     count = 0
-    for name, snapshot_id in _moments(old, snapshots, turns):
-        _compare_rows(old, new, name, snapshot_id, ids, engine)
+    split = _load_split(old)
+    for table_id, name, snapshot_id in _moments(old, snapshots, turns):
+        _compare_rows(old, new, name, snapshot_id, ids, engine, stamps=table_id not in split)
         count += 1
     return count
+
+
+def _load_split(catalog: Catalog) -> frozenset[int]:
+    """The tables with files that an old version has merged: its catalog alone knows the snapshots of their rows."""
+    files = catalog.tables.split_files
+    if files is None:
+        return frozenset()
+    info = files.c.partial_file_info
+    query = sa.select(files.c.table_id).where(info.is_not(None), info.not_like("partial_max:%")).distinct()
+    with catalog.backend.read() as connection:
+        return frozenset(connection.execute(query).scalars())
 
 
 def _differs(what: str) -> CatalogError:
@@ -51,15 +92,48 @@ def _differs(what: str) -> CatalogError:
     )
 
 
-def _compare_snapshots(old: list[Snapshot], new: list[Snapshot], ids: Ids) -> None:
-    def said(each: Snapshot, snapshot_id: int) -> tuple[Any, ...]:
-        # Not all databases keep parts of a second.
-        moment = each.time.replace(microsecond=0)
-        return snapshot_id, moment, each.schema_version, each.author, each.message, each.extra
+def _compare_snapshots(old: list[Snapshot], copy: Catalog, ids: Ids) -> None:
+    def said(each: Snapshot, snapshot_id: int, changes: str | None) -> tuple[Any, ...]:
+        # MySQL keeps no parts of a second.
+        moment = each.time.replace(microsecond=0) if copy.backend.name == "mysql" else each.time
+        return snapshot_id, moment, each.schema_version, changes, each.author, each.message, each.extra
 
-    before = [said(each, ids.snapshot[each.snapshot_id]) for each in old]
-    if before != [said(each, each.snapshot_id) for each in new]:
+    before = [said(each, ids.snapshot[each.snapshot_id], move_changes(each.changes, ids.entry)) for each in old]
+    if before != [said(each, each.snapshot_id, each.changes) for each in copy.snapshots()]:
         raise _differs("the list of snapshots")
+
+
+def compare_settings(old: Catalog, new: Catalog, ids: Ids) -> None:
+    """Compare the settings of a copy with those of its lake. No snapshot tells when somebody changes one.
+
+    Raises:
+        CatalogError: When one differs.
+    """
+    # What a shared database says for all of its catalogs, they need not have said themselves.
+    wanted = {_moved(each, ids) for each in _settings(old)}
+    found = set(_settings(new))
+    wrong = (wanted - found) | {each for each in found - wanted if each.scope is not None}
+    if wrong:
+        raise _differs(f"the setting {min(each.name for each in wrong)}")
+
+
+def _settings(catalog: Catalog) -> Iterator[Option]:
+    """Those of the lake itself, and of what it has."""
+    tables = catalog.tables
+    with catalog.backend.read() as connection:
+        there = {
+            "schema": set(connection.execute(sa.select(tables.schema.c.schema_id)).scalars()),
+            "table": set(connection.execute(sa.select(tables.table.c.table_id)).scalars()),
+        }
+        options = load_options(connection, tables)
+    for each in options:
+        is_there = each.scope is None or each.scope_id in there.get(each.scope, ())
+        if is_there and (each.scope is not None or each.name not in OF_DATABASE):
+            yield each
+
+
+def _moved(option: Option, ids: Ids) -> Option:
+    return option if option.scope_id is None else replace(option, scope_id=ids.entry[option.scope_id])
 
 
 def _first_of_each_version(snapshots: list[Snapshot]) -> Iterator[Snapshot]:
@@ -91,7 +165,9 @@ def _shape(view: CatalogView) -> Any:
     return [sorted(each, key=repr) for each in (namespaces, tables, views, macros)]
 
 
-def _moments(old: Catalog, snapshots: list[Snapshot], turns: Mapping[int, set[int]]) -> Iterator[tuple[TableName, int]]:
+def _moments(
+    old: Catalog, snapshots: list[Snapshot], turns: Mapping[int, set[int]]
+) -> Iterator[tuple[int, TableName, int]]:
     """Each table at every snapshot in which it is not as it was before."""
     there = [each.snapshot_id for each in snapshots]
     chosen: dict[int, set[int]] = {}
@@ -105,16 +181,17 @@ def _moments(old: Catalog, snapshots: list[Snapshot], turns: Mapping[int, set[in
     for snapshot_id in sorted(chosen):
         for table in old.view(snapshot_id).tables:
             if table.table_id in chosen[snapshot_id]:
-                yield table.name, snapshot_id
+                yield table.table_id, table.name, snapshot_id
 
 
-def _compare_rows(old: Catalog, new: Catalog, name: TableName, snapshot_id: int, ids: Ids, engine: LocalEngine) -> None:
+def _compare_rows(
+    old: Catalog, new: Catalog, name: TableName, snapshot_id: int, ids: Ids, engine: LocalEngine, *, stamps: bool
+) -> None:
     from quacklake.engine.local.digest import digest_rows
 
-    # Of a file that an old version has merged, its catalog alone knows the snapshots of the rows, and scans show one.
-    apart = old.tables.split_files is None
-    before = digest_rows(engine.read(_plan(old, name, snapshot_id)), ids.snapshot.at_least if apart else _any_snapshot)
-    after = digest_rows(engine.read(_plan(new, name, ids.snapshot[snapshot_id])), None if apart else _any_snapshot)
+    # Of a file that an old version has merged, scans show one snapshot for all rows.
+    before = digest_rows(engine.read(_plan(old, name, snapshot_id)), ids.snapshot.at_least if stamps else _any_snapshot)
+    after = digest_rows(engine.read(_plan(new, name, ids.snapshot[snapshot_id])), None if stamps else _any_snapshot)
     if before != after:
         raise _differs(f"{name} at snapshot {snapshot_id} ({before.rows} rows, and {after.rows} in the copy)")
 
