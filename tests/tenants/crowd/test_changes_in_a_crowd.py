@@ -1,0 +1,8 @@
+"""Change feeds, in one of many catalogs, while another one is changed all the time."""
+
+from __future__ import annotations
+
+import tests.test_changes as suite
+from tests.tenants.crowd.conftest import suite_of
+
+globals().update(suite_of(suite))

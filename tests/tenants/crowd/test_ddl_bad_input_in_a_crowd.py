@@ -1,0 +1,8 @@
+"""What is refused and leaves nothing behind, in one of many catalogs, while another one is changed all the time."""
+
+from __future__ import annotations
+
+import tests.test_ddl_bad_input as suite
+from tests.tenants.crowd.conftest import suite_of
+
+globals().update(suite_of(suite))

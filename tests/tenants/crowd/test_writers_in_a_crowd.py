@@ -1,0 +1,8 @@
+"""Many writers at once, in one of many catalogs, while another one is changed all the time."""
+
+from __future__ import annotations
+
+import tests.commit.test_writers as suite
+from tests.tenants.crowd.conftest import suite_of
+
+globals().update(suite_of(suite))
