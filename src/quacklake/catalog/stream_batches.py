@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from quacklake.catalog.backends.failures import insist
+
 if TYPE_CHECKING:
     from quacklake.catalog.backends.protocol import Backend
     from quacklake.catalog.lake import Catalog
@@ -48,9 +50,17 @@ def find_batch(connection: sa.Connection, sql_schema: str | None, query_id: str,
 def load_batch(catalog: Catalog, query_id: str, table: str) -> int | None:
     """The last batch of a stream that a table has got. The table that says so is made when it is not there yet."""
     place = catalog.tables.sql_schema
-    with catalog.backend.read() as connection:
-        if catalog.backend.has_table(connection, build_batches(place).name):
-            return find_batch(connection, place, query_id, batch_key(catalog.catalog_id, table))
+
+    def look() -> tuple[bool, int | None]:
+        with catalog.backend.read() as connection:
+            if not catalog.backend.has_table(connection, build_batches(place).name):
+                return False, None
+            return True, find_batch(connection, place, query_id, batch_key(catalog.catalog_id, table))
+
+    # MySQL reads no table that was made after it began to read.
+    is_there, last = insist(catalog.backend, look)
+    if is_there:
+        return last
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             with catalog.backend.write() as connection:

@@ -49,6 +49,7 @@ QUIET = {
     "test_the_setting_of_the_lake_counts_when_nobody_says_anything",
     "test_ids_choose_and_the_newest_stays_whoever_asks",
     "test_sessions_that_read_do_not_maintain",
+    "test_what_makes_no_sense_is_refused_by_name",
     "test_a_moment_without_a_zone_is_in_the_zone_of_this_machine",
     "test_scheduled_files_are_deleted_and_forgotten",
     "test_eight_threads_append_and_every_row_is_there_once",
@@ -128,6 +129,7 @@ def inside(crowd: Crowd, request: pytest.FixtureRequest, monkeypatch: pytest.Mon
         if crowd.kind != "sqlite" and str(url) not in databases:
             server: Server = request.getfixturevalue(f"{_SERVERS[crowd.kind]}_server")
             databases[str(url)] = server.url(server.create_database())
+            data_path = data_path or f"{str(url).split('///')[-1]}.files/"
         return real(databases.get(str(url), url), data_path, catalog="only", **settings)
 
     def connect(url: Any, data_path: Any = None, **settings: Any) -> ql.Session:
