@@ -124,7 +124,7 @@ def test_what_fails_half_way_leaves_nothing(
 ) -> None:
     before, placed = leftovers(tmp_path), files(tmp_path)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("stop")
 
     for owner, name in ((Target, "insert_deletes"), (Target, "insert_inlined"), (verifying, "_compare_rows")):

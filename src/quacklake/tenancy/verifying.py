@@ -7,12 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import sqlalchemy as sa
-
 from quacklake.catalog.lake import Catalog
-from quacklake.catalog.load import load_options
-from quacklake.catalog.moving.copying import OF_DATABASE
 from quacklake.catalog.moving.ids import Ids, move_changes
+from quacklake.catalog.moving.settings import load_settings, load_split_tables
 from quacklake.catalog.view import CatalogView, Option, Snapshot
 from quacklake.engine.local.engine import LocalEngine
 from quacklake.errors import CatalogError, ConflictError
@@ -67,22 +64,11 @@ def compare_lakes(
         if _shape(old.view(snapshot.snapshot_id)) != _shape(new.view(moved)):
             raise _differs(f"what there is at snapshot {snapshot.snapshot_id}")
     count = 0
-    split = _load_split(old)
+    split = load_split_tables(old)
     for table_id, name, snapshot_id in _moments(old, snapshots, turns):
         _compare_rows(old, new, name, snapshot_id, ids, engine, stamps=table_id not in split)
         count += 1
     return count
-
-
-def _load_split(catalog: Catalog) -> frozenset[int]:
-    """The tables with files that an old version has merged: its catalog alone knows the snapshots of their rows."""
-    files = catalog.tables.split_files
-    if files is None:
-        return frozenset()
-    info = files.c.partial_file_info
-    query = sa.select(files.c.table_id).where(info.is_not(None), info.not_like("partial_max:%")).distinct()
-    with catalog.backend.read() as connection:
-        return frozenset(connection.execute(query).scalars())
 
 
 def _differs(what: str) -> CatalogError:
@@ -110,26 +96,11 @@ def compare_settings(old: Catalog, new: Catalog, ids: Ids) -> None:
         CatalogError: When one differs.
     """
     # What a shared database says for all of its catalogs, they need not have said themselves.
-    wanted = {_moved(each, ids) for each in _settings(old)}
-    found = set(_settings(new))
+    wanted = {_moved(each, ids) for each in load_settings(old)}
+    found = set(load_settings(new))
     wrong = (wanted - found) | {each for each in found - wanted if each.scope is not None}
     if wrong:
         raise _differs(f"the setting {min(each.name for each in wrong)}")
-
-
-def _settings(catalog: Catalog) -> Iterator[Option]:
-    """Those of the lake itself, and of what it has."""
-    tables = catalog.tables
-    with catalog.backend.read() as connection:
-        there = {
-            "schema": set(connection.execute(sa.select(tables.schema.c.schema_id)).scalars()),
-            "table": set(connection.execute(sa.select(tables.table.c.table_id)).scalars()),
-        }
-        options = load_options(connection, tables)
-    for each in options:
-        is_there = each.scope is None or each.scope_id in there.get(each.scope, ())
-        if is_there and (each.scope is not None or each.name not in OF_DATABASE):
-            yield each
 
 
 def _moved(option: Option, ids: Ids) -> Option:
