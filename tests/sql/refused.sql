@@ -73,10 +73,15 @@ FROM people INSERT INTO shop.people SELECT id INSERT INTO shop.people SELECT id
 ----
 ! UnsupportedError: FROM … INSERT
 
--- INSERT INTO shop.people PARTITION (id =.
-INSERT INTO shop.people PARTITION (id = 1) SELECT 1
+-- INSERT INTO shop.people PARTITION (id).
+INSERT INTO shop.people PARTITION (id) SELECT 1
 ----
-! UnsupportedError: INSERT … PARTITION
+! UnsupportedError: INSERT … PARTITION (id) without a value
+
+-- INSERT INTO people PARTITION (id =.
+INSERT INTO people PARTITION (id = 1) SELECT 1
+----
+! InvalidInputError: is partitioned by nothing, not by id
 
 -- INSERT OVERWRITE DIRECTORY '/tmp/x' SELECT 1.
 INSERT OVERWRITE DIRECTORY '/tmp/x' SELECT 1

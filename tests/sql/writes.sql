@@ -448,6 +448,62 @@ SELECT * FROM keyed
 DROP VIEW keyed
 ----
 
+-- Rows for one partition, whose value stands in the statement.
+CREATE TABLE parted (day DATE, id INT, area STRING) PARTITIONED BY (day, area);
+INSERT INTO parted PARTITION (day = '2024-01-01', area = 'north') SELECT 1;
+INSERT INTO TABLE parted PARTITION (area = :area, day = DATE '2024-01-02') VALUES (2), (3);
+INSERT INTO parted PARTITION (day = '2024-01-01', area = NULL) WITH a AS (SELECT 4 AS n) SELECT n FROM a;
+SELECT id, CAST(day AS STRING), area FROM parted
+-- params: {"area": "it's"}
+-- duckdb cannot: it has no PARTITION
+----
+[1, "2024-01-01", "north"]
+[2, "2024-01-02", "it's"]
+[3, "2024-01-02", "it's"]
+[4, "2024-01-01", null]
+
+-- A partition that is replaced, also one of NULL, while the others stay.
+INSERT OVERWRITE parted PARTITION (area = 'north', day = '2024-01-01') (id) SELECT id + 10 FROM parted WHERE id < 3;
+INSERT OVERWRITE TABLE parted PARTITION (day = '2024-01-01', area = NULL) TABLE (SELECT 5);
+SELECT id, CAST(day AS STRING), area FROM parted
+-- duckdb cannot: it has no PARTITION
+----
+[11, "2024-01-01", "north"]
+[12, "2024-01-01", "north"]
+[2, "2024-01-02", "it's"]
+[3, "2024-01-02", "it's"]
+[5, "2024-01-01", null]
+
+-- A part of the partition's columns.
+INSERT OVERWRITE parted PARTITION (day = '2024-01-02') SELECT 6, 'south';
+SELECT id, CAST(day AS STRING), area FROM parted
+-- duckdb cannot: it has no PARTITION
+----
+[11, "2024-01-01", "north"]
+[12, "2024-01-01", "north"]
+[6, "2024-01-02", "south"]
+[5, "2024-01-01", null]
+
+-- A value for a partition that is none of its type.
+INSERT INTO parted PARTITION (day = 'never', area = 'x') SELECT 1
+----
+! InvalidInputError: never
+
+-- A partition by what is no key.
+INSERT INTO parted PARTITION (id = 1) SELECT DATE '2024-01-01', 'x'
+----
+! InvalidInputError: partitioned by day, area, not by id
+
+-- A partition whose value is no constant.
+INSERT INTO parted PARTITION (area = id) SELECT DATE '2024-01-01', 1
+----
+! InvalidInputError: no constant
+
+-- Too many columns beside those of the partition.
+INSERT INTO parted PARTITION (day = '2024-01-01', area = 'x') SELECT 1, 2
+----
+! InvalidInputError: gives 4 columns for 3
+
 -- The namespace of every day again.
 USE main;
 SELECT 1 AS a
@@ -499,8 +555,8 @@ CREATE VIEW w AS SELECT :x AS a
 ----
 ! InvalidInputError: has parameters
 
--- A partition that is named.
-INSERT INTO t PARTITION (id = 1) VALUES ('a')
+-- A partition that is named without a value.
+INSERT INTO t PARTITION (id) VALUES (1, 'a')
 ----
 ! UnsupportedError: REPLACE WHERE
 

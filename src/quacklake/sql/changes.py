@@ -15,6 +15,7 @@ from quacklake.plan.query import Arguments, Query
 from quacklake.sql.expressions import Rewriter
 from quacklake.sql.merges import Merge
 from quacklake.sql.names import Names
+from quacklake.sql.partitions import read_partition
 from quacklake.sql.prelude import NO_PRELUDE, Prelude
 from quacklake.sql.select import Builder
 from quacklake.sql.subqueries import as_merge, has_query
@@ -54,10 +55,7 @@ class Changes:
         if overwrites and (words.sees("DIRECTORY") or words.sees("LOCAL", "DIRECTORY")):
             raise UnsupportedError("INSERT OVERWRITE DIRECTORY", hint="write to a table, or use a DataFrame")
         table = self.table(words.name())
-        if words.sees("PARTITION"):
-            raise UnsupportedError(
-                "INSERT … PARTITION", hint="name the columns in the query, or use INSERT INTO t REPLACE WHERE …"
-            )
+        partition = read_partition(words, table) if words.accept("PARTITION") else None
         names: list[str] | None = None
         by_name = words.accept("BY", "NAME")
         if words.sees("(") and not by_name:
@@ -71,6 +69,11 @@ class Changes:
         if self.prelude.text and words.sees("WITH"):
             raise UnsupportedError("WITH … INSERT … WITH is not handled", hint="write one WITH")
         text = words.rest()
+        if partition is not None:
+            if wanted is None or where is not None:
+                raise UnsupportedError("INSERT … PARTITION with BY NAME or REPLACE WHERE", hint="write one of them")
+            text, wanted = partition.completed(text), partition.named(wanted)
+            where = self._own(table, None).rewrite(partition.where) if overwrites else None
         if not overwrites and where is None and not self._query(text).sources:
             # Rows that depend on nothing go in whatever others do meanwhile.
             return table.append(self.frame(text, wanted, table.name))
