@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def doors(spark: SparkSession) -> SparkSession:
     """The session, registered."""
     ql.register(spark)
+    # Spark looks up formats in the active session, which another test may have left to one of its own.
+    spark.createDataFrame([], "a INT")
     return spark
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,39 @@ def test_no_setting_of_the_session_changes_whatever_is_done(tmp_path: Path, spar
         with pytest.raises(ql.InvalidInputError):
             table.append(frame.withColumn("more", frame.id))
     assert before == (dict(mine.conf.getAll), sorted(mine.sparkContext.getConf().getAll()), _hadoop(mine))
+
+
+def test_the_active_session_is_the_users_whatever_is_done(tmp_path: Path, spark: SparkSession) -> None:
+    from pyspark.sql import SparkSession
+
+    mine = spark.newSession()
+    # A change of rows runs in a session beside one with these, and a write in a session beside every other one.
+    mine.conf.set("spark.sql.ansi.enabled", "false")
+    ql.register(mine)
+    mine.createDataFrame([], "a INT")
+    url = f"sqlite:///{tmp_path}/lake.db"
+    with ql.connect(url, spark=mine, inline_rows=0) as session:
+        table = session.create_table("t", "id BIGINT, n INT", partition_by=["n"])
+        frame = mine.range(40).selectExpr("id", "CAST(id % 2 AS INT) AS n")
+        acts: dict[str, Callable[[], object]] = {
+            "append": lambda: table.append(frame),
+            "update": lambda: table.update({"n": "n + 1"}, "id < 30"),
+            "delete": lambda: table.delete("id % 10 = 3"),
+            "merge": lambda: table.merge(mine.range(38, 42).selectExpr("id", "7 AS n"), on="id"),
+            "partitions": lambda: table.overwrite_partitions(frame.filter("id > 30")),
+            "sql": lambda: list(session.sql("SELECT n, count(*) FROM t GROUP BY n")),
+            "read": lambda: table.to_spark(where="n = 7").count(),
+            "count": lambda: table.scan(where="n = 7").count(),
+            "feed": lambda: table.changes(1).to_spark().collect(),
+        }
+        for name, act in acts.items():
+            act()
+            assert SparkSession.getActiveSession() is mine, name
+        before = table.count()
+        # Which Spark looks up in the active session.
+        frame.write.format("quacklake").option("url", url).mode("append").save("t")
+        assert table.count() == before + 40
+    spark.createDataFrame([], "a INT")
 
 
 def _hadoop(spark: SparkSession) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from quacklake.engine.local.groups import group_files, wanted_columns
 from quacklake.engine.protocol import Dialect
-from quacklake.engine.spark.sessions import check_session, find_session
+from quacklake.engine.spark.sessions import check_session, find_session, keeping_active
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.names import fold
 from quacklake.plan.changes import ChangePlan
@@ -67,25 +67,32 @@ class SparkEngine:
             UnsupportedError: For a predicate on a column whose type Spark has not.
         """
         if isinstance(plan, ChangePlan):
-            return self._feed(plan).read()
+            feed = self._feed(plan)
+            with keeping_active(self.spark):
+                return feed.read()
         if not plan.output_names:
             raise UnsupportedError(f"a scan of {plan.table} without columns", hint="use count()")
         self._refuse_double_names(plan)
         columns = wanted_columns(plan)
         groups = group_files(plan, columns, self.stores)
-        return self._frames(plan, columns).read(groups)
+        frames = self._frames(plan, columns)
+        with keeping_active(self.spark):
+            return frames.read(groups)
 
     def query(self, query: Query) -> SparkRows:
         """The rows of a SELECT, not read before something is done with them."""
         spark = self.spark
         from quacklake.engine.spark.sql import SparkRows, run_query
 
-        return SparkRows(run_query(spark, query, self.read))
+        with keeping_active(spark):
+            return SparkRows(run_query(spark, query, self.read))
 
     def count(self, plan: ScanPlan | ChangePlan) -> int:
         """How many rows `read` would give."""
         if isinstance(plan, ChangePlan):
-            return self._feed(plan).count()
+            feed = self._feed(plan)
+            with keeping_active(self.spark):
+                return feed.count()
         slim = replace(plan, columns=(), row_ids=False)
         columns = wanted_columns(slim) or plan.schema.columns[:1]
         groups = group_files(slim, columns, self.stores)
@@ -93,7 +100,9 @@ class SparkEngine:
             # Exact: footers say how many rows there are, delete files which are dead.
             rows = sum(group.live_rows for group in groups) + sum(each.data.num_rows for each in plan.inlined)
             return rows if plan.limit is None else min(rows, plan.limit)
-        return self._frames(slim, columns).count(groups)
+        frames = self._frames(slim, columns)
+        with keeping_active(self.spark):
+            return frames.count(groups)
 
     def writer(self, plan: WritePlan) -> SparkWriter:
         """What makes changes of one table."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from quacklake.engine.spark.java import require_java
@@ -113,6 +114,29 @@ def strict_session(session: SparkSession) -> SparkSession:
     for key, value in _STRICT.items():
         beside.conf.set(key, value)
     return beside
+
+
+@contextmanager
+def keeping_active(session: SparkSession) -> Iterator[None]:
+    """Leave the active session as it was: whichever makes a frame of rows takes that place, and stays there.
+
+    Spark looks up formats by their names in the active session, where one beside the user's knows none of the user's.
+
+    Args:
+        session: The user's, which is active afterwards when none was before.
+    """
+    from pyspark.sql import SparkSession
+
+    if is_connect(session):
+        yield
+        return
+    before = SparkSession.getActiveSession() or session
+    try:
+        yield
+    finally:
+        if SparkSession.getActiveSession() is not before:
+            # There is no other public way to make a session active.
+            before.createDataFrame([], "a INT")
 
 
 def _is_remote() -> bool:

@@ -20,7 +20,7 @@ from quacklake.engine.spark.assigning import required
 from quacklake.engine.spark.failures import spark_errors
 from quacklake.engine.spark.incoming import fit_column, stored_type
 from quacklake.engine.spark.output import write_frame
-from quacklake.engine.spark.sessions import strict_session
+from quacklake.engine.spark.sessions import keeping_active, strict_session
 from quacklake.engine.spark.staging import read_back, staged
 from quacklake.errors import InvalidInputError, UnsupportedError
 from quacklake.plan.merge import MergePlan
@@ -58,7 +58,7 @@ class SparkWriter:
             raise UnsupportedError(
                 f"Spark cannot write encrypted files of {self._plan.table}", hint="append an Arrow or pandas frame"
             )
-        with spark_errors(self._plan, self._stores.secrets):
+        with spark_errors(self._plan, self._stores.secrets), keeping_active(frame.sparkSession):
             files = write_frame(self._plan, self._fitted(frame), self._stores)
         rows = sum(file.record_count for file in files)
         if rows and rows <= self._plan.inline_limit:
@@ -80,7 +80,7 @@ class SparkWriter:
 
     def overwrite_partitions(self, scan: ScanPlan, frame: DataFrame) -> WriteResult:
         """Without the rows in the partitions that a frame has rows of, and with those of the frame."""
-        with spark_errors(self._plan, self._stores.secrets):
+        with spark_errors(self._plan, self._stores.secrets), keeping_active(frame.sparkSession):
             try:
                 bench = self._bench(frame.sparkSession)
                 return changing.overwrite_partitions(bench, scan, self._fitted(frame))
@@ -90,9 +90,10 @@ class SparkWriter:
 
     def delete(self, scan: ScanPlan) -> WriteResult:
         """Without the rows that the scan finds."""
-        with spark_errors(self._plan, self._stores.secrets):
+        session = self._session()
+        with spark_errors(self._plan, self._stores.secrets), keeping_active(session):
             try:
-                return changing.delete(self._bench(self._session()), scan)
+                return changing.delete(self._bench(session), scan)
             except UnsupportedError:
                 return self._local.delete(scan)
 
@@ -102,15 +103,16 @@ class SparkWriter:
 
     def update(self, scan: ScanPlan, values: Sequence[tuple[str, Expression]]) -> WriteResult:
         """The rows that the scan finds with other values; they keep their ids."""
-        with spark_errors(self._plan, self._stores.secrets):
+        session = self._session()
+        with spark_errors(self._plan, self._stores.secrets), keeping_active(session):
             try:
-                return changing.update(self._bench(self._session()), scan, values)
+                return changing.update(self._bench(session), scan, values)
             except UnsupportedError:
                 return self._local.update(scan, values)
 
     def merge(self, scan: ScanPlan, frame: DataFrame, plan: MergePlan) -> WriteResult:
         """The table with the frame merged into it."""
-        with spark_errors(self._plan, self._stores.secrets):
+        with spark_errors(self._plan, self._stores.secrets), keeping_active(frame.sparkSession):
             try:
                 return merging.merge(self._bench(frame.sparkSession), scan, frame, plan)
             except UnsupportedError:
