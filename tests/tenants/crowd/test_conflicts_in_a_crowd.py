@@ -17,14 +17,12 @@ from tests.lakes import Place
 from tests.tenants.crowd.conftest import Crowd, tenant_of
 
 ROW = "delete in a file"
-"""One row of the matrix, and in a file only: to begin from a clone for each pair takes long."""
+"""One row of the matrix, and in a file only: to begin from a clone for each of sixty pairs takes long."""
 
 
 @pytest.fixture(scope="module")
 def original(crowd: Crowd, template: Path) -> Iterator[ql.Tenants]:
     """The lake from which every pair begins, as the catalog `original`."""
-    if crowd.kind != "sqlite":
-        pytest.skip("sixty clones take long on a server")
     with ql.tenants(crowd.url) as tenants:
         tenants.migrate(Place.in_folder("sqlite", template).url, "original")
         yield tenants
@@ -32,6 +30,7 @@ def original(crowd: Crowd, template: Path) -> Iterator[ql.Tenants]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
+@pytest.mark.parametrize("crowd", ["sqlite"], indirect=True)
 def test_the_second_writer_comes_after_the_first_or_not_at_all(
     original: ql.Tenants,
     template: Path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tests.sql.test_writes as suite
+from tests.engine.spark.conftest import spark as spark
 from tests.tenants.crowd.conftest import suite_of
 
 globals().update(suite_of(suite))
