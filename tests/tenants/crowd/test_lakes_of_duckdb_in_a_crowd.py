@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+from _pytest.mark import ParameterSet
 
 import quacklake as ql
 from tests.corpus.conftest import corpus as corpus
@@ -19,25 +22,28 @@ from tests.lakes import without_repeats
 from tests.tenants.crowd.conftest import Crowd, tenant_of
 from tests.tenants.crowd.moved import move_answers
 
+T = TypeVar("T")
+
 REAL = ql.connect
-ON_SERVERS = 3
-"""On servers, one in three of these."""
 SOME = LIVES[::4]
 """One in four, from values to names."""
 FEW = lake_names()[::7] or ("none",)
 """One in seven, of every part of DuckDB's own tests."""
 
 
-def spare(crowd: Crowd, place: int) -> None:
-    if crowd.kind != "sqlite" and place % ON_SERVERS:
-        pytest.skip("servers have one in three, to save time")
+def beside(each: Sequence[T], name: Callable[[T], str]) -> list[ParameterSet]:
+    """Every one in a crowd in SQLite, and one in three of them on each server."""
+    marks = (pytest.mark.server, pytest.mark.slow)
+    found = [pytest.param("sqlite", one, id=f"sqlite-{name(one)}") for one in each]
+    for kind in ("postgresql", "mysql"):
+        found += [pytest.param(kind, one, id=f"{kind}-{name(one)}", marks=marks) for one in each[::3]]
+    return found
 
 
-@pytest.mark.parametrize("life", SOME, ids=slug)
+@pytest.mark.parametrize(("crowd", "life"), beside(SOME, slug), indirect=["crowd"])
 def test_a_life_reads_as_duckdb_reads_it(
     crowd: Crowd, lives: Lives, life: Life, request: pytest.FixtureRequest
 ) -> None:
-    spare(crowd, SOME.index(life))
     lived, name = lives.lived(life, "sqlite"), tenant_of(request, "")
     with ql.tenants(crowd.url) as tenants:
         tenants.migrate(lived.place.url, name)
@@ -49,11 +55,10 @@ def test_a_life_reads_as_duckdb_reads_it(
         assert faults(session, "local", move_answers(lived.newest, lake, session)) == []
 
 
-@pytest.mark.parametrize("folder", FEW)
+@pytest.mark.parametrize(("crowd", "folder"), beside(FEW, str), indirect=["crowd"])
 def test_a_lake_of_the_corpus_reads_as_duckdb_reads_it(
     crowd: Crowd, corpus: Path, folder: str, request: pytest.FixtureRequest
 ) -> None:
-    spare(crowd, FEW.index(folder))
     for lake in read_lakes(corpus / folder):
         name, place = tenant_of(request, lake.url), {"data_path": lake.data_path, "override_data_path": True}
         with ql.tenants(crowd.url) as tenants:
