@@ -161,3 +161,14 @@ def test_a_lake_in_the_place_of_another_is_not_taken_for_it(new_place: Callable[
         # Into the same file, for an open connection holds on to that.
         path.write_bytes(kept.read_bytes())
         assert session.table("t").schema.names == ("a",)
+
+
+def test_a_catalog_that_is_no_database_any_more_is_a_named_error(new_place: Callable[[str], Place]) -> None:
+    place = new_place("sqlite")
+    path = parse_url(place.url).path
+    assert path is not None
+    with ql.connect(place.url, place.data_path, engine="local") as session:
+        session.create_table("t", "a INT").append([{"a": 1}])
+        path.write_bytes(b"no database at all" * 1000)
+        with pytest.raises(ql.CatalogError, match="is not a SQLite database"):
+            session.table("t")

@@ -60,8 +60,12 @@ class SqliteBackend:
     def pulse(self, connection: sa.Connection) -> object | None:
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
-        # SQLite counts the commits of others; every one of our own writes a row at least.
-        (of_others,) = driver.execute("PRAGMA data_version").fetchone()
+        try:
+            # SQLite counts the commits of others; every one of our own writes a row at least.
+            (of_others,) = driver.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error:
+            # Whatever is wrong, the next statement fails of it and has its error explained.
+            return None
         return connection.info.setdefault(_IDENTITY, object()), driver.total_changes, of_others
 
     @contextmanager

@@ -134,7 +134,8 @@ def keeping_active(session: SparkSession) -> Iterator[None]:
     try:
         yield
     finally:
-        if SparkSession.getActiveSession() is not before:
+        # There is none when Spark was stopped meanwhile.
+        if SparkSession.getActiveSession() not in (None, before):
             # There is no other public way to make a session active.
             before.createDataFrame([], "a INT")
 
