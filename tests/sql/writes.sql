@@ -489,6 +489,20 @@ INSERT INTO parted PARTITION (day = 'never', area = 'x') SELECT 1
 ----
 ! InvalidInputError: never
 
+-- A value for a partition that would lose something.
+CREATE TABLE numbered (id INT, n INT) PARTITIONED BY (n);
+INSERT INTO numbered PARTITION (n = 1.5) SELECT 1
+----
+! InvalidInputError: n
+
+-- A number for a partition.
+INSERT INTO numbered PARTITION (n = 2) SELECT 1;
+INSERT OVERWRITE numbered PARTITION (n = 2) SELECT 3;
+SELECT * FROM numbered
+-- duckdb cannot: it has no PARTITION
+----
+[3, 2]
+
 -- A partition by what is no key.
 INSERT INTO parted PARTITION (id = 1) SELECT DATE '2024-01-01', 'x'
 ----

@@ -66,19 +66,21 @@ def read_partition(words: Words, table: Table) -> Partition:
         column = table.schema.column(name)
         if column.name in values:
             raise InvalidInputError(f"column {name!r} is there twice in PARTITION")
-        values[column.name] = f"CAST({_constant(inner.rest())} AS {type_text(column.type)})"
+        values[column.name] = _constant(inner.rest(), type_text(column.type))
     if words.accept("IF", "NOT", "EXISTS"):
         raise UnsupportedError("INSERT OVERWRITE … PARTITION … IF NOT EXISTS")
     return Partition(values)
 
 
-def _constant(text: str) -> str:
+def _constant(text: str, type_: str) -> str:
+    """The value, as one of a type where it is written as text; a cast of others could lose something unseen."""
     from sqlglot import exp
 
     tree, _ = parse_expression(text)
     if tree.find(exp.Column, exp.Query, exp.AggFunc) is not None:
         raise InvalidInputError(f"{text!r} in PARTITION is no constant")
-    return text
+    is_text = isinstance(tree, exp.Null) or (isinstance(tree, exp.Literal) and tree.is_string)
+    return f"CAST({text} AS {type_})" if is_text else text
 
 
 def _quoted(name: str) -> str:
