@@ -167,3 +167,16 @@ def test_writers_of_the_first_go_on_while_it_is_cloned(tenants: ql.Tenants, back
             assert (
                 session.table("t").scan(where="a >= 5000").count() == session.table("n.p").scan(where="k = 9").count()
             )
+
+
+def test_what_holds_for_all_holds_for_a_clone_also_when_it_changes(tenants: ql.Tenants, backend: Place) -> None:
+    tenants.set_option("target_file_size", "1 MiB")
+    tenants.set_option("parquet_compression", "gzip")
+    with opened(backend, "first") as first:
+        first.set_option("parquet_compression", "zstd")
+    tenants.clone("first", "second")
+    tenants.set_option("target_file_size", "2 MiB")
+    tenants.set_option("parquet_compression", "snappy")
+    with opened(backend, "second") as second:
+        found = {each.name: each.value for each in second.options()}
+    assert (found["target_file_size"], found["parquet_compression"]) == ("2097152", "zstd")

@@ -63,12 +63,7 @@ def compare_lakes(
         moved = ids.snapshot[snapshot.snapshot_id]
         if _shape(old.view(snapshot.snapshot_id)) != _shape(new.view(moved)):
             raise _differs(f"what there is at snapshot {snapshot.snapshot_id}")
-    count = 0
-    split = load_split_tables(old)
-    for table_id, name, snapshot_id in _moments(old, snapshots, turns):
-        _compare_rows(old, new, name, snapshot_id, ids, engine, stamps=table_id not in split)
-        count += 1
-    return count
+    return _compare_rows(old, new, ids, list(_moments(old, snapshots, turns)), engine)
 
 
 def _differs(what: str) -> CatalogError:
@@ -156,15 +151,22 @@ def _moments(
 
 
 def _compare_rows(
-    old: Catalog, new: Catalog, name: TableName, snapshot_id: int, ids: Ids, engine: LocalEngine, *, stamps: bool
-) -> None:
-    from quacklake.engine.local.digest import digest_rows
+    old: Catalog, new: Catalog, ids: Ids, moments: Sequence[tuple[int, TableName, int]], engine: LocalEngine
+) -> int:
+    from quacklake.engine.local.digest import Digester
 
-    # Of a file that an old version has merged, scans show one snapshot for all rows.
-    before = digest_rows(engine.read(_plan(old, name, snapshot_id)), ids.snapshot.at_least if stamps else _any_snapshot)
-    after = digest_rows(engine.read(_plan(new, name, ids.snapshot[snapshot_id])), None if stamps else _any_snapshot)
-    if before != after:
-        raise _differs(f"{name} at snapshot {snapshot_id} ({before.rows} rows, and {after.rows} in the copy)")
+    split = load_split_tables(old)
+    with Digester() as digest:
+        for table_id, name, snapshot_id in moments:
+            # Of a file that an old version has merged, scans show one snapshot for all rows.
+            is_split = table_id in split
+            rename = _any_snapshot if is_split else ids.snapshot.at_least
+            before = digest(engine.read(_plan(old, name, snapshot_id)), rename)
+            moved = _plan(new, name, ids.snapshot[snapshot_id])
+            after = digest(engine.read(moved), _any_snapshot if is_split else None)
+            if before != after:
+                raise _differs(f"{name} at snapshot {snapshot_id} ({before.rows} rows, and {after.rows} in the copy)")
+    return len(moments)
 
 
 def _any_snapshot(_: int) -> int:

@@ -174,10 +174,12 @@ class _Converter:
 
 
 def _copy_settings(source: Source, target: Target, ids: Ids) -> None:
+    # A catalog beside that of the lake has what holds for all from where the lake has it, also when that changes.
+    stays = {*OF_DATABASE, *(source.load_inherited() if source.connection is target.connection else ())}
     rows = []
     for part in source.rows("metadata"):
         for row in part:
-            if row["scope"] is None and row["key"] in OF_DATABASE:
+            if row["scope"] is None and row["key"] in stays:
                 continue
             scope_id = row["scope_id"] if row["scope_id"] is None else ids.entry[row["scope_id"]]
             rows.append(target.setting(row["key"], row["value"], row["scope"], scope_id))

@@ -14,7 +14,7 @@ from quacklake.catalog.inlined_columns import describe
 from quacklake.catalog.lake import Catalog
 from quacklake.catalog.moving.ids import IdKind, id_columns, ids_in_changes
 from quacklake.catalog.shared.expired import NONE, load_expired
-from quacklake.catalog.shared.layout import only_own
+from quacklake.catalog.shared.layout import only_own, unbound
 from quacklake.catalog.tables import LAYOUT, CatalogTables
 from quacklake.storage.paths import join
 
@@ -83,6 +83,14 @@ class Source:
     def inlined_deletes(self, table_id: int) -> sa.TableClause | None:
         """The table that notes deleted rows of files of a table, if there is one."""
         return inlined_deletes(self.connection, self.catalog.tables, self.catalog.backend, table_id)
+
+    def load_inherited(self) -> set[str]:
+        """The settings that a shared database has for all of its catalogs, and this one has no value of its own for."""
+        settings = unbound(self.catalog.tables.metadata).c
+        own = sa.and_(settings.scope == "catalog", settings.scope_id == self.catalog.catalog_id)
+        of_all = sa.and_(settings.scope.is_(None), settings.scope_id.is_(None))
+        query = sa.select(settings.key).where(sa.or_(own, of_all)).group_by(settings.key)
+        return set(self.connection.execute(query.having(sa.func.count(settings.scope) == 0)).scalars())
 
     def snapshot_ids(self) -> list[int]:
         """The snapshots there are, oldest first."""

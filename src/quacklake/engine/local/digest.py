@@ -24,13 +24,37 @@ class Digest:
     mixed: int
 
 
-def digest_rows(reader: pa.RecordBatchReader, rename: Callable[[int], int] | None = None) -> Digest:
-    """The digest of a stream of rows, in bounded memory.
+class Digester:
+    """Makes digests of streams, in bounded memory. Use it as a context manager: to open what computes takes a while."""
 
-    Args:
-        reader: The rows, with their row ids and snapshots first.
-        rename: Another name for each snapshot.
-    """
+    def __init__(self) -> None:
+        self._connection = duckdb.connect(config={"threads": 1})
+
+    def __call__(self, reader: pa.RecordBatchReader, rename: Callable[[int], int] | None = None) -> Digest:
+        """The digest of a stream of rows.
+
+        Args:
+            reader: The rows, with their row ids and snapshots first.
+            rename: Another name for each snapshot.
+        """
+        stream = _without_names(reader, rename)
+        self._connection.register("_quacklake_rows", stream)
+        row = self._connection.execute(
+            "SELECT count(*), coalesce(sum(h::HUGEINT), 0), coalesce(bit_xor(h), 0)"
+            f" FROM (SELECT hash({', '.join(stream.schema.names)}) AS h FROM _quacklake_rows)"
+        ).fetchone()
+        self._connection.unregister("_quacklake_rows")
+        assert row is not None
+        return Digest(*(int(each) for each in row))
+
+    def __enter__(self) -> Digester:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+
+def _without_names(reader: pa.RecordBatchReader, rename: Callable[[int], int] | None) -> pa.RecordBatchReader:
     names = [f"c{index}" for index in range(len(reader.schema))]
     schema = pa.schema([field.with_name(name) for field, name in zip(reader.schema, names, strict=True)])
     place = reader.schema.names.index(SNAPSHOT_ID)
@@ -42,15 +66,7 @@ def digest_rows(reader: pa.RecordBatchReader, rename: Callable[[int], int] | Non
                 columns[place] = _renamed(columns[place], rename)
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    stream = pa.RecordBatchReader.from_batches(schema, batches())
-    with duckdb.connect(config={"threads": 1}) as connection:
-        connection.register("_quacklake_rows", stream)
-        row = connection.execute(
-            "SELECT count(*), coalesce(sum(h::HUGEINT), 0), coalesce(bit_xor(h), 0)"
-            f" FROM (SELECT hash({', '.join(names)}) AS h FROM _quacklake_rows)"
-        ).fetchone()
-    assert row is not None
-    return Digest(*(int(each) for each in row))
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def _renamed(column: pa.Array, rename: Callable[[int], int]) -> pa.Array:  # type: ignore[type-arg]
