@@ -73,21 +73,24 @@ def test_a_file_that_was_added_to_two_catalogs_stays_for_the_other(
 
 @pytest.mark.parametrize("how", ["drop", "expire"])
 @pytest.mark.parametrize("first", ["a", "b"])
-def test_a_file_of_one_catalog_that_another_added_stays_for_both(
+def test_a_file_of_one_catalog_that_another_added_stays_until_both_are_gone(
     first: str, how: str, tenants: ql.Tenants, backend: Place
 ) -> None:
     with opened(backend, "a") as a, opened(backend, "b") as b:
         a.create_table("t", "a INT").add_files([make_file(Path(a._catalog.data_path) / "main" / "t")])
         (file,) = a.table("t").scan().files()
         b.create_table("t", "a INT").add_files([file.path])
-    if how == "drop":
-        tenants.drop(first)
-        tenants.cleanup()
-    else:
-        with opened(backend, first) as session:
-            forget_all(session)
-    with opened(backend, "b" if first == "a" else "a") as session:
-        assert sum_of(session) == TOTAL
+    other = "b" if first == "a" else "a"
+    for name in (first, other):
+        assert Path(file.path).exists()
+        with opened(backend, name) as session:
+            assert sum_of(session) == TOTAL
+            if how == "expire":
+                forget_all(session)
+        if how == "drop":
+            tenants.drop(name)
+            tenants.cleanup()
+    assert not Path(file.path).exists()
 
 
 def test_a_file_of_a_dropped_catalog_that_another_has_added_since_stays(tenants: ql.Tenants, backend: Place) -> None:

@@ -16,6 +16,7 @@ from hashlib import sha256
 import sqlalchemy as sa
 
 from quacklake.catalog.shared.layout import SharedTables
+from quacklake.catalog.shared.names import path_key
 from quacklake.catalog.shared.ownership import OPTION
 from quacklake.catalog.shared.registry import load_data_path
 from quacklake.catalog.tables import CatalogTables
@@ -50,7 +51,8 @@ def note_holders(
 def note_added(connection: sa.Connection, tables: CatalogTables, own_folder: str, paths: Sequence[str]) -> None:
     """Note that the catalog that a connection is bound to shows files that somebody else has written.
 
-    Who has written a file into the folder of another catalog needs it, and has noted nothing: then nobody deletes it.
+    Who has written a file into the folder of another catalog needs it, and has noted nothing as long as nobody else
+    did: that is noted too.
 
     Args:
         connection: In the transaction that adds them.
@@ -59,10 +61,23 @@ def note_added(connection: sa.Connection, tables: CatalogTables, own_folder: str
         paths: The files.
     """
     catalog_id = connection.get_execution_options()[OPTION]
+    folder, own = _place(absolute(load_data_path(connection, tables))), _place(own_folder)
+    others = [path for path in paths if _is_below(path, folder) and not _is_below(path, own)]
+    for chunk in _chunks(others):
+        known = _load(connection, tables, chunk)
+        for path in chunk:
+            if not known[_key(path)]:
+                note_holders(connection, tables, [path], [_load_owner(connection, tables, folder, path)])
     note_holders(connection, tables, paths, [catalog_id])
-    folder, own = absolute(load_data_path(connection, tables)), _place(own_folder)
-    others = [path for path in paths if _is_below(path, _place(folder)) and not _is_below(path, own)]
-    note_holders(connection, tables, others, [OUTSIDE])
+
+
+def _load_owner(connection: sa.Connection, tables: CatalogTables, folder: str, path: str) -> int:
+    """The catalog that a file below the folder of the database belongs to, if this role may see which."""
+    name = _place(path).removeprefix(f"{folder.rstrip('/')}/").split("/", 1)[0]
+    tenant = _shared(tables).tenant.c
+    query = sa.select(tenant.catalog_id).where(tenant.path_key == path_key(f"{name}/"))
+    found: int | None = connection.execute(query).scalar()
+    return OUTSIDE if found is None else found
 
 
 def find_held(
