@@ -8,7 +8,9 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest
+# Tests make many small files, and servers wait for disks: in memory, where that has room.
+IN_MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 10000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
+PYTEST := $(IN_MEMORY) $(BIN)/python -m pytest
 # One file stays on one worker, so a worker starts at most one Spark session.
 WORKERS ?= 2
 SPREAD := -n $(WORKERS) --dist loadfile

@@ -12,7 +12,7 @@ import duckdb
 from tests.differential.generator import RandomLife
 from tests.differential.lives.life import Life
 from tests.differential.scenarios import slug
-from tests.lakes import LAKE, Answer, Place, answers, attached, quoted, run
+from tests.lakes import LAKE, Answer, Place, answers, attached, quoted, run, turns
 
 PROBES = 8
 """How many predicates are made from the rows of each table at each snapshot."""
@@ -38,12 +38,9 @@ class Lived:
         return tuple({each.name: each for each in self.answers}.values())
 
     @property
-    def midlife(self) -> tuple[Answer, ...]:
-        """For every name that a table ever had, an answer half-way through its life."""
-        by_name: dict[str, list[Answer]] = {}
-        for each in self.answers:
-            by_name.setdefault(each.name, []).append(each)
-        return tuple(found[len(found) // 2] for found in by_name.values() if len(found) > 2)
+    def turns(self) -> tuple[Answer, ...]:
+        """For every name that a table ever had, an answer half-way through its life and the one at its end."""
+        return turns(self.answers, lambda each: each.name)
 
 
 class Lives:
@@ -89,7 +86,7 @@ class Lives:
     def _live(self, life: Life, kind: str) -> Lived:
         with self._living(life, kind) as (place, con):
             if life.oracle in (None, kind):
-                return Lived(place, tuple(answers(con, life.questions, PROBES)))
+                return Lived(place, tuple(answers(con, life.questions, PROBES, at_turns=True)))
         return Lived(place, self.lived(life, life.oracle or kind).answers)
 
 

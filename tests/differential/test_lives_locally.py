@@ -16,4 +16,4 @@ def test_a_lake_in_sqlite_reads_as_duckdb_reads_it(lives: Lives, life: Life) -> 
     lived = lives.lived(life, "sqlite")
     with ql.connect(lived.place.url, engine="local", read_only=True) as session:
         assert faults(session, "local", lived.answers, only_rows=True) == []
-        assert faults(session, "local", lived.midlife + lived.newest) == []
+        assert faults(session, "local", lived.turns) == []
