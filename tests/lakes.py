@@ -258,6 +258,16 @@ def read(session: Session, engine: str, answer: Answer, **scan: Any) -> pa.Table
     return found.to_arrow() if engine == "local" else found.to_spark().toArrow()
 
 
+def folder_of(session: Session) -> Path:
+    """Where a lake has its files, in the words in which it tells of them."""
+    return Path(session._catalog.data_path)
+
+
+def snapshot_ids(session: Session) -> list[int]:
+    """The snapshots of a lake: 0, 1, 2 and so on where it has a database for itself, and with gaps elsewhere."""
+    return [each.snapshot_id for each in session.snapshots()]
+
+
 def difference(got: Counter[Row], want: Counter[Row]) -> str | None:
     """What is missing and what is too much, in few words; None when all is well."""
     if got == want:

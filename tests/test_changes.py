@@ -15,7 +15,7 @@ import pytest
 import quacklake as ql
 from tests.conftest import Duck
 from tests.differential.feeds import Past, ask, feed_fault, keys
-from tests.lakes import Place
+from tests.lakes import Place, snapshot_ids
 
 Change = tuple[Any, ...]
 
@@ -45,24 +45,28 @@ def session(place: Place) -> Iterator[ql.Session]:
         yield session
 
 
-EVERYTHING = [
-    (2, 0, "insert", 1, "v1"),
-    (2, 1, "insert", 2, "v2"),
-    (2, 2, "insert", 3, "v3"),
-    (3, 1, "update_postimage", 2, "new"),
-    (3, 1, "update_preimage", 2, "v2"),
-    (4, 0, "delete", 1, "v1"),
-]
+def everything(session: ql.Session) -> list[Change]:
+    """What the snapshots 2 to 4 changed."""
+    at = snapshot_ids(session)
+    return [
+        (at[2], 0, "insert", 1, "v1"),
+        (at[2], 1, "insert", 2, "v2"),
+        (at[2], 2, "insert", 3, "v3"),
+        (at[3], 1, "update_postimage", 2, "new"),
+        (at[3], 1, "update_preimage", 2, "v2"),
+        (at[4], 0, "delete", 1, "v1"),
+    ]
 
 
 def test_a_feed_has_the_snapshot_the_row_id_and_the_type_of_each_change_before_the_columns(session: ql.Session) -> None:
-    feed = session.table("t").changes(0)
+    at = snapshot_ids(session)
+    feed = session.table("t").changes(at[0])
     arrow = feed.to_arrow()
     assert arrow.schema.names == ["snapshot_id", "rowid", "change_type", "id", "v"]
     assert [str(field.type) for field in arrow.schema] == ["int64", "int64", "string", "int32", "string"]
     found = sorted(tuple(row.values()) for row in arrow.to_pylist())
-    assert found[:6] == EVERYTHING
-    assert [row[0:1] + row[2:] for row in found[6:]] == [(5, "insert", 4, "v4")]
+    assert found[:6] == everything(session)
+    assert [row[0:1] + row[2:] for row in found[6:]] == [(at[5], "insert", 4, "v4")]
     assert feed.count() == len(found)
     assert sorted(feed.to_pandas().itertuples(index=False, name=None)) == found
     assert sorted(feed.to_polars().rows()) == found
@@ -70,18 +74,20 @@ def test_a_feed_has_the_snapshot_the_row_id_and_the_type_of_each_change_before_t
 
 
 def test_both_ends_of_the_range_are_in_it(session: ql.Session) -> None:
-    table = session.table("t")
-    for start in range(6):
-        for end in range(max(start, 1), 5):
-            assert changes(table, start, end) == [row for row in EVERYTHING if start <= row[0] <= end]
+    table, at, expected = session.table("t"), snapshot_ids(session), everything(session)
+    assert len(at) == 6
+    for start in at:
+        for end in (each for each in at[1:5] if each >= start):
+            assert changes(table, start, end) == [row for row in expected if start <= row[0] <= end]
 
 
 def test_without_an_end_the_range_ends_where_the_table_is_read(session: ql.Session) -> None:
-    assert changes(session.table("t", at=3), 0) == EVERYTHING[:5]
-    assert changes(session.table("t", at=3), 0, 4) == EVERYTHING
+    at = snapshot_ids(session)
+    assert changes(session.table("t", at=at[3]), at[0]) == everything(session)[:5]
+    assert changes(session.table("t", at=at[3]), at[0], at[4]) == everything(session)
     with session.transaction() as tx:
         tx.table("t").append(rows(9))
-        assert [row[0] for row in changes(tx.table("t"), 4)] == [4, 5]
+        assert [row[0] for row in changes(tx.table("t"), at[4])] == at[4:]
         tx.rollback()
 
 
@@ -106,29 +112,30 @@ def test_a_moment_stands_for_the_first_snapshot_after_it_or_the_last_before_it(p
 
 
 def test_columns_predicates_and_limits_are_those_of_what_comes_out(session: ql.Session) -> None:
-    table = session.table("t")
-    assert changes(table, 2, 4, columns=["v"], where="change_type = 'delete'") == [(4, 0, "delete", "v1")]
-    assert changes(table, 0, 4, columns=[], where="id = 2 AND snapshot_id > 2") == [
-        (3, 1, "update_postimage"),
-        (3, 1, "update_preimage"),
+    table, at = session.table("t"), snapshot_ids(session)
+    assert changes(table, at[2], at[4], columns=["v"], where="change_type = 'delete'") == [(at[4], 0, "delete", "v1")]
+    assert changes(table, at[0], at[4], columns=[], where=f"id = 2 AND snapshot_id > {at[2]}") == [
+        (at[3], 1, "update_postimage"),
+        (at[3], 1, "update_preimage"),
     ]
     # The other half of an update is left out, and it is one all the same.
-    assert changes(table, 3, 3, where="v = 'new'") == [(3, 1, "update_postimage", 2, "new")]
-    assert table.changes(0, where="rowid = 1 OR change_type LIKE 'update%'").count() == 3
-    assert table.changes(0, limit=4).to_arrow().num_rows == table.changes(0, limit=4).count() == 4
-    assert table.changes(0, where="id = 3", limit=0).count() == 0
+    assert changes(table, at[3], at[3], where="v = 'new'") == [(at[3], 1, "update_postimage", 2, "new")]
+    assert table.changes(at[0], where="rowid = 1 OR change_type LIKE 'update%'").count() == 3
+    assert table.changes(at[0], limit=4).to_arrow().num_rows == table.changes(at[0], limit=4).count() == 4
+    assert table.changes(at[0], where="id = 3", limit=0).count() == 0
     with pytest.raises(ql.NotFoundError, match="nothing"):
-        table.changes(0, where="nothing = 1").to_arrow()
+        table.changes(at[0], where="nothing = 1").to_arrow()
 
 
 def test_columns_of_the_table_hide_those_of_the_feed_from_predicates(place: Place) -> None:
     with ql.connect(place.url, place.data_path, engine="local") as session:
         table = session.create_table("t", "rowid INT, Snapshot_ID STRING, change_type INT")
         table.append(pa.table({"rowid": pa.array([7], pa.int32()), "Snapshot_ID": ["s"], "change_type": [1]}))
-        arrow = table.changes(0, where="rowid = 7 AND snapshot_id = 's' AND change_type = 1").to_arrow()
+        first, *_, newest = snapshot_ids(session)
+        arrow = table.changes(first, where="rowid = 7 AND snapshot_id = 's' AND change_type = 1").to_arrow()
         assert arrow.schema.names == ["snapshot_id", "rowid", "change_type", "rowid", "Snapshot_ID", "change_type"]
-        assert [column.to_pylist() for column in arrow.columns] == [[2], [0], ["insert"], [7], ["s"], [1]]
-        assert table.changes(0, where="rowid = 0").count() == 0
+        assert [column.to_pylist() for column in arrow.columns] == [[newest], [0], ["insert"], [7], ["s"], [1]]
+        assert table.changes(first, where="rowid = 0").count() == 0
 
 
 def test_a_table_of_the_same_name_that_was_dropped_has_a_feed_of_its_own(place: Place, duck: Duck) -> None:
@@ -151,22 +158,22 @@ def test_a_table_of_the_same_name_that_was_dropped_has_a_feed_of_its_own(place: 
 
 
 def test_what_cannot_be_asked_is_refused_by_name(session: ql.Session) -> None:
-    table = session.table("t")
-    with pytest.raises(ql.InvalidInputError, match="start at snapshot 4 and end at 2") as turned:
-        table.changes(4, 2).to_arrow()
+    table, at = session.table("t"), snapshot_ids(session)
+    with pytest.raises(ql.InvalidInputError, match=f"start at snapshot {at[4]} and end at {at[2]}") as turned:
+        table.changes(at[4], at[2]).to_arrow()
     assert turned.value.hint == "give the earlier one first"
-    for bounds in ((7,), (0, 99), (-1, 3)):
+    for bounds in ((at[5] + 2,), (at[0], at[5] + 94), (at[0] - 1, at[3])):
         with pytest.raises(ql.NotFoundError, match="there is no snapshot") as unknown:
             table.changes(*bounds).to_arrow()
-        assert unknown.value.hint == "the lake has snapshots 0 to 5"
-    with pytest.raises(ql.NotFoundError, match=r"there is no table main\.t at snapshot 0"):
-        table.changes(0, 0).to_arrow()
-    strange: tuple[Any, ...] = ((None,), ("2024-01-01",), (True,), (0, "now"))
+        assert unknown.value.hint == f"the lake has snapshots {at[0]} to {at[5]}"
+    with pytest.raises(ql.NotFoundError, match=rf"there is no table main\.t at snapshot {at[0]} "):
+        table.changes(at[0], at[0]).to_arrow()
+    strange: tuple[Any, ...] = ((None,), ("2024-01-01",), (True,), (at[0], "now"))
     for each in strange:
         with pytest.raises(ql.InvalidInputError, match="neither the id of a snapshot nor a moment"):
             table.changes(*each)
     with pytest.raises(ql.InvalidInputError, match="limit"):
-        table.changes(0, limit=-1)
+        table.changes(at[0], limit=-1)
 
 
 def test_a_snapshot_that_was_expired_is_none_to_start_from(place: Place, duck: Duck) -> None:
@@ -266,15 +273,16 @@ def test_a_delete_file_from_before_the_range_is_not_read(place: Place, duck: Duc
 
 
 def test_a_plan_pickles_and_says_what_it_reads(session: ql.Session) -> None:
-    plan: Any = session.table("t").changes(0, where="id > 1").plan()
+    at = snapshot_ids(session)
+    plan: Any = session.table("t").changes(at[0], where="id > 1").plan()
     assert pickle.loads(pickle.dumps(plan)) == plan
-    text = session.table("t").changes(0, where="id > 1", limit=3).explain().splitlines()
+    text = session.table("t").changes(at[0], where="id > 1", limit=3).explain().splitlines()
     assert text[:2] == [
-        "changes of main.t from snapshot 0 to 5",
+        f"changes of main.t from snapshot {at[0]} to {at[5]}",
         "  columns: snapshot_id, rowid, change_type, id, v",
     ]
     assert text[-2:] == ["  where: id > 1", "  limit: 3"]
-    assert session.table("t").changes(1, 1).to_arrow().num_rows == 0
+    assert session.table("t").changes(at[1], at[1]).to_arrow().num_rows == 0
 
 
 def test_rows_come_in_batches_as_they_are_read(place: Place, duck: Duck) -> None:
@@ -296,11 +304,11 @@ def test_other_databases_tell_the_same_of_what_we_wrote(name: str, new_place: Ca
         table.append(rows(1, 2, 3))
         table.update({"v": "'new'"}, "id = 2")
         table.delete("id = 1")
-        assert changes(table, 0) == EVERYTHING
+        assert changes(table, snapshot_ids(session)[0]) == everything(session)
         first = session.snapshots()[0].time - timedelta(hours=1)
-        assert changes(table, first) == EVERYTHING
-        table.overwrite(rows(7, 8, 9))
-        assert [row[2:4] for row in changes(table, 5)] == [
+        assert changes(table, first) == everything(session)
+        newest = table.overwrite(rows(7, 8, 9)).snapshot_id
+        assert [row[2:4] for row in changes(table, newest)] == [
             ("delete", 2),
             ("delete", 3),
             ("insert", 7),

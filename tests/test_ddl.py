@@ -10,7 +10,7 @@ import pytest
 import quacklake as ql
 from quacklake.schema import Default
 from tests.conftest import Duck
-from tests.lakes import Place
+from tests.lakes import Place, snapshot_ids
 
 
 @pytest.fixture
@@ -144,17 +144,17 @@ def test_namespaces_come_and_go(session: ql.Session) -> None:
 
 
 def test_settings_hold_for_the_lake_a_namespace_or_a_table(session: ql.Session) -> None:
-    before = session.current_snapshot
-    session.create_table("t", "id INT")
+    before = snapshot_ids(session)
+    made = session.create_table("t", "id INT")._entry
     session.set_option("parquet_compression", "zstd")
     session.set_option("parquet_compression", "ZSTD")
     session.set_option("target_file_size", "1.5 MiB", namespace="main")
     session.set_option("data_inlining_row_limit", 0, table="t")
     found = {(option.name, option.scope, option.scope_id): option.value for option in session.options()}
     assert found["parquet_compression", None, None] == "zstd"
-    assert found["target_file_size", "schema", 0] == "1572864"
-    assert found["data_inlining_row_limit", "table", 1] == "0"
-    assert session.current_snapshot == before + 1
+    assert found["target_file_size", "schema", session._catalog.view().namespace("main").namespace_id] == "1572864"
+    assert found["data_inlining_row_limit", "table", made.table_id] == "0"
+    assert snapshot_ids(session) == [*before, session.current_snapshot]
     with session.transaction() as tx:
         plan = tx.write_plan(tx.table("t")._entry)
     assert (plan.compression, plan.target_file_size, plan.inline_limit) == ("zstd", 1572864, 0)

@@ -15,7 +15,7 @@ import pytest
 
 import quacklake as ql
 from tests.conftest import Duck
-from tests.lakes import Place
+from tests.lakes import Place, snapshot_ids
 
 PEOPLE = pa.table({"id": [1, 2, 3], "name": ["ann", "bob", None], "age": [31, None, 7]})
 MANY = pa.table({"id": range(100, 150), "name": [f"n{i}" for i in range(50)], "age": [i % 5 for i in range(50)]})
@@ -42,8 +42,10 @@ def rows(table: ql.Table, where: str | None = None) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("frame", [PEOPLE, PEOPLE.to_batches()[0], PEOPLE.to_pandas(), pl.from_arrow(PEOPLE)])
 def test_append_takes_every_kind_of_frame(session: ql.Session, frame: Any) -> None:
     table = session.create_table("people", "id INT, name STRING, age INT")
+    before = snapshot_ids(session)
     done = table.append(frame)
-    assert (done.snapshot_id, done.rows_inserted) == (2, 3)
+    assert (done.snapshot_id, done.rows_inserted) == (session.current_snapshot, 3)
+    assert snapshot_ids(session) == [*before, done.snapshot_id]
     assert rows(table) == [(1, "ann", 31), (2, "bob", None), (3, None, 7)]
 
 
@@ -136,9 +138,9 @@ def test_truncate_empties_the_table_but_not_its_past(people: ql.Table, session: 
 
 
 def test_schema_merge_adds_columns_and_widens_types_in_the_same_commit(people: ql.Table, session: ql.Session) -> None:
-    before = session.current_snapshot
-    people.append(pa.table({"id": [2**40], "mail": ["a@b"]}), schema="merge")
-    assert session.current_snapshot == before + 1
+    before = snapshot_ids(session)
+    done = people.append(pa.table({"id": [2**40], "mail": ["a@b"]}), schema="merge")
+    assert snapshot_ids(session) == [*before, done.snapshot_id]
     assert [(column.name, str(column.type)) for column in session.table("people").schema] == [
         ("id", "int64"),
         ("name", "varchar"),
@@ -188,22 +190,23 @@ def test_the_past_and_a_read_only_session_cannot_be_written(
     people: ql.Table, session: ql.Session, backend: Place
 ) -> None:
     with pytest.raises(ql.ReadOnlyError):
-        session.table("people", at=1).append(PEOPLE)
+        session.table("people", at=snapshot_ids(session)[1]).append(PEOPLE)
     with ql.connect(backend.url, read_only=True, engine="local") as reader, pytest.raises(ql.ReadOnlyError):
         reader.table("people").delete("id = 1")
 
 
 def test_a_transaction_is_one_snapshot_over_many_tables(people: ql.Table, session: ql.Session) -> None:
     session.create_table("log", "what STRING")
-    before = session.current_snapshot
+    before = snapshot_ids(session)
     with session.transaction(message="nightly", author="etl") as tx:
         tx.table("people").delete("id = 1")
         tx.table("people").append(MANY)
         tx.table("log").append(pa.table({"what": ["loaded"]}))
         assert tx.table("people").count() == 52
         assert session.table("people").count() == 3
-    newest = session.snapshots()[-1]
-    assert (newest.snapshot_id, newest.author, newest.message) == (before + 1, "etl", "nightly")
+    *older, newest = session.snapshots()
+    assert [each.snapshot_id for each in older] == before
+    assert (newest.snapshot_id, newest.author, newest.message) == (tx.done.snapshot_id, "etl", "nightly")
     assert (session.table("people").count(), session.table("log").count()) == (52, 1)
 
 

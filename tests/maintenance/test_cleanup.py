@@ -13,7 +13,7 @@ import sqlalchemy as sa
 import quacklake as ql
 from quacklake.maintenance import cleanup
 from tests.conftest import Duck
-from tests.lakes import Place
+from tests.lakes import Place, folder_of
 
 MANY = pa.table({"id": range(40), "word": ["a/b c=%", "ü", "", None] * 10})
 NOW = timedelta(0)
@@ -30,8 +30,8 @@ def write(place: Place) -> ql.Session:
     return session
 
 
-def files(place: Place) -> set[str]:
-    return {str(each) for each in Path(place.data_path).rglob("*.parquet")}
+def files(session: ql.Session) -> set[str]:
+    return {str(each) for each in folder_of(session).rglob("*.parquet")}
 
 
 def schedule(session: ql.Session, *paths: str, is_relative: bool = True) -> None:
@@ -49,14 +49,14 @@ def scheduled(session: ql.Session) -> int:
 
 def test_scheduled_files_are_deleted_and_forgotten(backend: Place) -> None:
     with write(backend) as session:
-        before, count = files(backend), scheduled(session)
+        before, count = files(session), scheduled(session)
         assert count >= 4
         young = session.maintain.cleanup()
-        assert (young.files, scheduled(session), files(backend)) == (0, count, before)
+        assert (young.files, scheduled(session), files(session)) == (0, count, before)
         promised = session.maintain.cleanup(NOW, dry_run=True)
-        assert (scheduled(session), files(backend)) == (count, before)
+        assert (scheduled(session), files(session)) == (count, before)
         done = session.maintain.cleanup(NOW)
-        assert {*promised.paths} == {*done.paths} == before - files(backend)
+        assert {*promised.paths} == {*done.paths} == before - files(session)
         assert (done.files, done.failed, done.in_use) == (count, (), 0)
         assert scheduled(session) == 0
         assert session.maintain.cleanup(NOW).files == 0
@@ -78,7 +78,7 @@ def test_files_that_are_gone_already_are_fine(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_deleted_stays_scheduled_and_is_named(tmp_path: Path) -> None:
     place = Place.in_folder("sqlite", tmp_path)
     with write(place) as session:
-        stuck = Path(place.data_path) / "stuck.parquet"
+        stuck = folder_of(session) / "stuck.parquet"
         # Nobody can unlink a folder, not even root.
         stuck.mkdir()
         schedule(session, "stuck.parquet")
@@ -108,10 +108,10 @@ def test_pages_cover_everything_and_go_past_what_fails(tmp_path: Path, monkeypat
 def test_a_file_that_is_in_use_again_is_never_deleted(spelling: str, tmp_path: Path) -> None:
     place = Place.in_folder("sqlite", tmp_path)
     with write(place) as session:
-        alive = next(path for path in files(place) if "/alive/" in path and "%" in path)
+        alive = next(path for path in files(session) if "/alive/" in path and "%" in path)
         link = tmp_path / "link"
-        link.symlink_to(place.data_path)
-        relative = alive.removeprefix(place.data_path)
+        link.symlink_to(folder_of(session))
+        relative = alive.removeprefix(f"{folder_of(session)}/")
         path = {
             "relative": relative,
             "absolute": alive,
@@ -161,7 +161,7 @@ def test_duckdb_finds_nothing_left_to_do(tmp_path: Path, duck: Duck) -> None:
 def test_the_setting_of_the_lake_counts_for_both_kinds_of_files(tmp_path: Path) -> None:
     place = Place.in_folder("sqlite", tmp_path)
     with write(place) as session:
-        orphan = Path(place.data_path) / "ducklake-1.parquet"
+        orphan = folder_of(session) / "ducklake-1.parquet"
         orphan.write_bytes(b"")
         session.set_option("delete_older_than", "1 hour")
         assert (session.maintain.cleanup().files, session.maintain.remove_orphans().files) == (0, 0)

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 import quacklake as ql
-from tests.lakes import Place
+from tests.lakes import Place, snapshot_ids
 
 MANY = pa.table({"id": range(40)})
 FEW = pa.table({"id": [1]})
@@ -24,7 +24,7 @@ def scheduled(session: ql.Session) -> list[str]:
 
 
 def write(place: Place) -> ql.Session:
-    """Snapshots 0 to 6: a table that stays and one that goes, with inlined rows and deletes."""
+    """Seven snapshots: a table that stays and one that goes, with inlined rows and deletes."""
     session = ql.connect(place.url, place.data_path, engine="local")
     table = session.create_table("t", "id BIGINT")
     table.append(MANY)
@@ -38,28 +38,31 @@ def write(place: Place) -> ql.Session:
 def test_an_age_of_nothing_expires_all_but_the_newest(backend: Place) -> None:
     with write(backend) as session:
         rows = session.table("t").to_arrow()["id"].to_pylist()
+        *old, newest = snapshot_ids(session)
+        assert len(old) == 6
+        gone = session.table("gone", at=old[4])._entry.table_id
         report = session.maintain.expire(timedelta(0))
-        assert report.snapshots == (0, 1, 2, 3, 4, 5)
+        assert report.snapshots == tuple(old)
         assert report.tables == 1
-        assert [each.snapshot_id for each in session.snapshots()] == [6]
+        assert snapshot_ids(session) == [newest]
         assert session.table("t").to_arrow()["id"].to_pylist() == rows
         assert session.check() == []
         with session._catalog.backend.read() as connection:
             names = session._catalog.backend.columns(connection)
-        assert not [name for name in names if name.startswith("ducklake_inlined_data_2")]
-        with pytest.raises(ql.NotFoundError, match="no snapshot 3"):
-            session.table("t", at=3)
+        assert not [name for name in names if name.startswith(f"ducklake_inlined_data_{gone}_")]
+        with pytest.raises(ql.NotFoundError, match=f"no snapshot {old[3]}"):
+            session.table("t", at=old[3])
         assert session.maintain.expire(timedelta(0)) == type(report)()
 
 
 def test_a_dry_run_changes_nothing_and_says_the_same(backend: Place) -> None:
     with write(backend) as session:
         session.table("t").delete("id >= 20")
-        before = [each.snapshot_id for each in session.snapshots()]
+        before = snapshot_ids(session)
         promised = session.maintain.expire(timedelta(0), dry_run=True)
-        assert [each.snapshot_id for each in session.snapshots()] == before
+        assert snapshot_ids(session) == before
         assert scheduled(session) == []
-        assert session.table("t", at=2).scan().count() == 40
+        assert session.table("t", at=before[2]).scan().count() == 40
         done = session.maintain.expire(timedelta(0))
         assert promised.dry_run
         assert (promised.snapshots, promised.tables, promised.files_scheduled) == (
@@ -77,21 +80,24 @@ def test_the_setting_of_the_lake_counts_when_nobody_says_anything(tmp_path: Path
         session.set_option("expire_older_than", "7 days")
         assert session.maintain.expire().snapshots == ()
         session.set_option("expire_older_than", "0 seconds")
-        assert session.maintain.expire().snapshots == (0, 1, 2, 3, 4, 5)
+        *old, _ = snapshot_ids(session)
+        assert len(old) == 6
+        assert session.maintain.expire().snapshots == tuple(old)
 
 
 def test_ids_choose_and_the_newest_stays_whoever_asks(tmp_path: Path) -> None:
     with write(Place.in_folder("sqlite", tmp_path)) as session:
-        assert session.maintain.expire(versions=[2, 6]).snapshots == (2,)
-        assert session.maintain.expire(versions=[2, 4]).snapshots == (4,)
+        at = snapshot_ids(session)
+        assert session.maintain.expire(versions=[at[2], at[6]]).snapshots == (at[2],)
+        assert session.maintain.expire(versions=[at[2], at[4]]).snapshots == (at[4],)
         assert session.maintain.expire(versions=[]).snapshots == ()
-        assert [each.snapshot_id for each in session.snapshots()] == [0, 1, 3, 5, 6]
+        assert snapshot_ids(session) == [at[0], at[1], at[3], at[5], at[6]]
 
 
 @pytest.mark.parametrize(
     ("asked", "error"),
     [
-        ({"versions": [99]}, "no snapshot 99"),
+        ({"versions": [10**9]}, "no snapshot 1000000000"),
         ({"versions": [-1]}, "no snapshot -1"),
         ({"versions": ["3"]}, "'3' is no snapshot id"),
         ({"versions": [True]}, "True is no snapshot id"),
@@ -111,8 +117,9 @@ def test_what_makes_no_sense_is_refused_by_name(asked: dict[str, object], error:
 
 def test_sessions_that_read_do_not_maintain(tmp_path: Path) -> None:
     place = Place.in_folder("sqlite", tmp_path)
-    write(place).close()
-    for given in ({"read_only": True}, {"at": 2}):
+    with write(place) as session:
+        past = snapshot_ids(session)[2]
+    for given in ({"read_only": True}, {"at": past}):
         with ql.connect(place.url, engine="local", **given) as session:
             for verb in ("expire", "cleanup", "remove_orphans"):
                 with pytest.raises(ql.ReadOnlyError):
@@ -157,7 +164,14 @@ def test_a_transaction_that_began_before_conflicts_with_what_has_expired(backend
 
 def test_a_moment_without_a_zone_is_in_the_zone_of_this_machine(tmp_path: Path) -> None:
     with write(Place.in_folder("sqlite", tmp_path)) as session:
-        times = [each.time for each in session.snapshots()]
-        naive = times[3].astimezone().replace(tzinfo=None)
-        assert session.maintain.expire(naive, dry_run=True).snapshots == (0, 1, 2)
+        at, table = snapshot_ids(session), session._catalog.tables.snapshot
+        moments = [datetime(2024, 3, day, 12, tzinfo=UTC) for day in range(1, 8)]
+        with session._catalog.backend.write() as connection:
+            for id_, moment in zip(at, moments, strict=True):
+                connection.execute(table.update().values(snapshot_time=moment).where(table.c.snapshot_id == id_))
+        assert [each.time for each in session.snapshots()] == moments
+        naive = moments[3].astimezone().replace(tzinfo=None)
+        assert session.maintain.expire(naive, dry_run=True).snapshots == tuple(at[:3])
+        later = naive + timedelta(seconds=1)
+        assert session.maintain.expire(later, dry_run=True).snapshots == tuple(at[:4])
         assert session.maintain.expire(datetime(1999, 1, 1, tzinfo=UTC)).snapshots == ()

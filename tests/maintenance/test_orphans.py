@@ -17,7 +17,7 @@ import quacklake as ql
 from quacklake.maintenance.orphans import is_ours
 from quacklake.storage.listing import FoundFile, walk_files
 from quacklake.storage.stores import Stores
-from tests.lakes import Place
+from tests.lakes import Place, folder_of, snapshot_ids
 
 NOW = timedelta(0)
 ODD = ["a/b c=%", "ü", "", None, "x%2Fy", "#?&+", "'\"`", "[*]"]
@@ -32,12 +32,12 @@ def write(place: Place) -> ql.Session:
         session.table(name).delete("id % 3 = 0 AND id > 2")
         session.table(name).delete("id % 4 = 0")
     session.drop_table('"sp ace"')
-    session.maintain.expire(versions=[1, 2])
+    session.maintain.expire(versions=snapshot_ids(session)[1:3])
     return session
 
 
-def put(place: Place, path: str, days_ago: float = 3) -> str:
-    file = Path(place.data_path) / path
+def put(session: ql.Session, path: str, days_ago: float = 3) -> str:
+    file = folder_of(session) / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"PAR1")
     moment = time.time() - days_ago * 86_400
@@ -56,20 +56,20 @@ def test_what_the_lake_knows_is_no_orphan_however_it_is_spelled(backend: Place) 
 def test_old_files_that_nothing_leads_to_are_deleted(backend: Place) -> None:
     with write(backend) as session:
         orphans = {
-            put(backend, f"main/t/ducklake-{UUID}.parquet"),
-            put(backend, f"main/t/word=a%2Fb%20c%3D%25/ducklake-{UUID}.parquet"),
-            put(backend, f"main/t/ducklake-{UUID}-delete.parquet"),
-            put(backend, f"main/t/ducklake-{UUID}-delete.puffin"),
-            put(backend, f"never/a table/ducklake-{UUID}.parquet"),
-            put(backend, f"main/t/.staging-ab12/ducklake-{UUID}.parquet"),
-            put(backend, f"main/t/.staging-ducklake-{UUID}-delete.parquet"),
-            put(backend, f"main/t/{UUID}/part-00000-{UUID}-c000.snappy.parquet"),
-            put(backend, f"main/t/{UUID}/word=x/part-00001-{UUID}.c000.parquet"),
-            put(backend, f"main/t/{UUID}/_SUCCESS"),
+            put(session, f"main/t/ducklake-{UUID}.parquet"),
+            put(session, f"main/t/word=a%2Fb%20c%3D%25/ducklake-{UUID}.parquet"),
+            put(session, f"main/t/ducklake-{UUID}-delete.parquet"),
+            put(session, f"main/t/ducklake-{UUID}-delete.puffin"),
+            put(session, f"never/a table/ducklake-{UUID}.parquet"),
+            put(session, f"main/t/.staging-ab12/ducklake-{UUID}.parquet"),
+            put(session, f"main/t/.staging-ducklake-{UUID}-delete.parquet"),
+            put(session, f"main/t/{UUID}/part-00000-{UUID}-c000.snappy.parquet"),
+            put(session, f"main/t/{UUID}/word=x/part-00001-{UUID}.c000.parquet"),
+            put(session, f"main/t/{UUID}/_SUCCESS"),
         }
-        young = put(backend, f"main/t/ducklake-{UUID[::-1]}.parquet", days_ago=1)
+        young = put(session, f"main/t/ducklake-{UUID[::-1]}.parquet", days_ago=1)
         others = [
-            put(backend, path)
+            put(session, path)
             for path in (
                 "README.md",
                 "mine.parquet",
@@ -122,7 +122,7 @@ def test_links_neither_hide_files_nor_lead_away(tmp_path: Path) -> None:
         outside.write_bytes(b"")
         (real / "away").symlink_to(elsewhere)
         (real / "ducklake-link.parquet").symlink_to(outside)
-        orphan = put(place, f"ducklake-{UUID}.parquet")
+        orphan = put(session, f"ducklake-{UUID}.parquet")
         report = session.maintain.remove_orphans(NOW)
         assert report.paths == (orphan,)
         assert added.exists()
@@ -154,7 +154,7 @@ def test_a_file_that_is_added_while_orphans_are_looked_for_stays(
     place = Place.in_folder("sqlite", tmp_path)
     with ql.connect(place.url, place.data_path, engine="local") as session:
         session.create_table("t", "id BIGINT, word STRING")
-        old = Path(put(place, "ducklake-old.parquet"))
+        old = Path(put(session, "ducklake-old.parquet"))
         pq.write_table(MANY, old)
 
         def add_meanwhile(folder: str, stores: Stores) -> Iterator[FoundFile]:
