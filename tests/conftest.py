@@ -16,6 +16,7 @@ from tests.lakes import Place, attached
 from tests.servers import Server, find_mariadb, find_postgresql, running_mariadb, running_postgresql
 
 Duck = Callable[..., AbstractContextManager[duckdb.DuckDBPyConnection]]
+Reach = Callable[[Place], dict[str, str]]
 
 # Whichever test starts Spark first: its tasks run this Python, with its packages.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -72,6 +73,12 @@ def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str],
 def backend(request: pytest.FixtureRequest, new_place: Callable[[str], Place]) -> Place:
     """An empty place for a lake in each of the four databases."""
     return new_place(request.param)
+
+
+@pytest.fixture
+def reach() -> Reach:
+    """With what `ql.connect` opens a place in another process."""
+    return lambda place: {"url": place.url}
 
 
 @pytest.fixture

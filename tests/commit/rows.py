@@ -8,6 +8,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
+import quacklake as ql
+
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00")
 _CLOCKS = ("snapshot_time", "schedule_start")
@@ -25,6 +29,45 @@ def catalog_rows(path: Path) -> Rows:
             rows = connection.execute(f'SELECT * FROM "{name}"').fetchall()
             found[name] = sorted((_plain(dict(row)) for row in rows), key=repr)
     return found
+
+
+def own_rows(session: ql.Session) -> Rows:
+    """The rows of all tables of a catalog in any database, without those of others that share it."""
+    catalog = session._catalog
+    every = (getattr(catalog.tables, name) for name in dir(catalog.tables))
+    known = {table.name: table for table in every if isinstance(table, sa.Table)}
+    found: Rows = {}
+    with catalog.backend.read() as connection:
+        for name, columns in sorted(catalog.backend.columns(connection).items()):
+            if name.startswith(("ducklake_catalog", "quacklake_")):
+                continue
+            other = sa.table(name, *map(sa.column, columns), schema=catalog.tables.sql_schema)
+            query = sa.select(known[name] if name in known else other)
+            found[name] = [dict(row._mapping) for row in connection.execute(query)]
+    if catalog.catalog_id is not None:
+        found = _of_one(found)
+    return {name: sorted(rows, key=repr) for name, rows in found.items()}
+
+
+def _of_one(rows: Rows) -> Rows:
+    """Without what hangs on the tables, views and macros of others: only these say to which catalog they belong."""
+    tables = {row["table_id"] for row in rows["ducklake_table"]}
+    own = {
+        "table_id": tables,
+        "object_id": tables | {row["view_id"] for row in rows["ducklake_view"]},
+        "macro_id": {row["macro_id"] for row in rows["ducklake_macro"]},
+    }
+    own["mapping_id"] = {row["mapping_id"] for row in rows["ducklake_column_mapping"] if row["table_id"] in tables}
+
+    def is_ours(row: dict[str, Any]) -> bool:
+        column = next((each for each in own if each in row), None)
+        return column is None or row[column] in own[column]
+
+    def is_here(name: str) -> bool:
+        of = re.fullmatch(r"ducklake_inlined_(?:data|delete)_(\d+)(?:_\d+)?", name)
+        return of is None or int(of[1]) in tables
+
+    return {name: [row for row in each if is_ours(row)] for name, each in rows.items() if is_here(name)}
 
 
 def catalog_shapes(path: Path) -> dict[str, list[tuple[str, str]]]:

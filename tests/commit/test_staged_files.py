@@ -12,8 +12,9 @@ import pytest
 import quacklake as ql
 from quacklake.plan.scan import MappedName
 from quacklake.plan.write import ColumnStats, InlinedInsert, RemovedFile, WriteResult, WrittenFile
-from tests.commit.rows import Rows, catalog_rows
-from tests.lakes import Place, attached, run
+from tests.commit.rows import own_rows as rows
+from tests.conftest import Duck
+from tests.lakes import Place, run
 
 NAMES = (MappedName("number", 1), MappedName("things", 2, children=(MappedName("list", 3),)))
 
@@ -28,10 +29,6 @@ def session(place: Place) -> Iterator[ql.Session]:
     with ql.connect(place.url, place.data_path, engine="local") as session:
         session.create_table("t", "id INT, l ARRAY<INT>")
         yield session
-
-
-def rows(place: Place) -> Rows:
-    return catalog_rows(Path(place.url.removeprefix("sqlite:///")))
 
 
 def write(place: Place, name: str, ids: list[int]) -> WrittenFile:
@@ -50,14 +47,16 @@ def stage(session: ql.Session, result: WriteResult) -> None:
         tx.stage(tx.table("t")._entry, result)
 
 
-def test_files_with_names_of_their_own_are_read_right_and_share_one_mapping(session: ql.Session, place: Place) -> None:
-    with attached(place) as con:
+def test_files_with_names_of_their_own_are_read_right_and_share_one_mapping(
+    session: ql.Session, place: Place, duck: Duck
+) -> None:
+    with duck(place) as con:
         stage(session, WriteResult(files=(write(place, "a.parquet", [1, 2]), write(place, "b.parquet", [3]))))
         stage(session, WriteResult(files=(write(place, "c.parquet", [4, 5]),)))
         assert con.execute("SELECT id, l FROM t ORDER BY id").fetchall() == [(id_, [id_, None]) for id_ in range(1, 6)]
         assert con.execute("SELECT rowid FROM t ORDER BY id").fetchall() == [(id_,) for id_ in range(5)]
         run(con, "INSERT INTO t VALUES (9, [9])")
-    found = rows(place)
+    found = rows(session)
     assert [row["mapping_id"] for row in found["ducklake_column_mapping"]] == [0]
     assert [(row["data_file_id"], row["mapping_id"]) for row in found["ducklake_data_file"]] == [(1, 0), (2, 0), (3, 0)]
     assert [row["next_file_id"] for row in found["ducklake_snapshot"]] == [0, 0, 3, 4, 5]
@@ -69,21 +68,31 @@ def test_files_with_names_of_their_own_are_read_right_and_share_one_mapping(sess
     assert session.table("t").scan(where="id < 4").to_arrow()["l"].to_pylist() == [[1, None], [2, None], [3, None]]
 
 
-def test_statistics_of_the_table_are_exact_or_not_there(session: ql.Session, place: Place) -> None:
+def widen_and_lose(session: ql.Session, place: Place) -> None:
+    """Three files, of which the last says nothing of its values."""
     stage(session, WriteResult(files=(write(place, "a.parquet", [5, 20]),)))
-    found = rows(place)
+    found = rows(session)
     assert [(row["column_id"], row["min_value"], row["max_value"]) for row in found["ducklake_table_column_stats"]] == [
         (1, "5", "20")
     ]
     stage(session, WriteResult(files=(write(place, "b.parquet", [-7, 9]),)))
-    found = rows(place)
+    found = rows(session)
     assert [(row["min_value"], row["max_value"]) for row in found["ducklake_table_column_stats"]] == [("-7", "20")]
     (stats,) = found["ducklake_table_stats"]
     assert (stats["record_count"], stats["next_row_id"]) == (4, 4)
     unknown = write(place, "c.parquet", [99])
     stage(session, WriteResult(files=(_without_stats(unknown),)))
-    assert rows(place)["ducklake_table_column_stats"] == []
-    with attached(place) as con:
+    assert rows(session)["ducklake_table_column_stats"] == []
+
+
+def test_statistics_of_the_table_are_exact_or_not_there(session: ql.Session, place: Place) -> None:
+    widen_and_lose(session, place)
+    assert session.table("t").scan(where="id > 50").to_arrow()["id"].to_pylist() == [99]
+
+
+def test_duckdb_finds_rows_that_statistics_no_longer_tell_of(session: ql.Session, place: Place, duck: Duck) -> None:
+    widen_and_lose(session, place)
+    with duck(place) as con:
         run(con, "INSERT INTO t VALUES (1, NULL)")
         assert con.execute("SELECT min(id), max(id), count(*) FROM t WHERE id > 50").fetchall() == [(99, 99, 1)]
         assert con.execute("SELECT min(id), max(id) FROM t").fetchall() == [(-7, 99)]
@@ -99,7 +108,7 @@ def test_a_file_outside_the_lake_is_kept_by_its_whole_path(session: ql.Session, 
     Path(file.path).rename(elsewhere)
     moved = WrittenFile(str(elsewhere), 1, file.size, file.footer_size, file.stats, name_mapping=NAMES)
     stage(session, WriteResult(files=(moved,)))
-    (row,) = rows(place)["ducklake_data_file"]
+    (row,) = rows(session)["ducklake_data_file"]
     assert (row["path"], row["path_is_relative"]) == (str(elsewhere), 0)
     assert session.table("t").to_arrow().num_rows == 1
 
@@ -108,22 +117,22 @@ def test_a_file_that_is_gone_already_is_a_conflict_whatever_the_snapshots_say(
     session: ql.Session, place: Place
 ) -> None:
     stage(session, WriteResult(files=(write(place, "a.parquet", [1]),)))
-    before = rows(place)
+    before = rows(session)
     tx = session.transaction()
     tx.stage(tx.table("t")._entry, WriteResult(removed=(RemovedFile(77),)))
     with pytest.raises(ql.ConflictError):
         tx.commit()
-    assert rows(place) == before
+    assert rows(session) == before
 
 
 def test_rows_that_cannot_be_inlined_fail_before_anything_is_written(session: ql.Session, place: Place) -> None:
-    before = rows(place)
+    before = rows(session)
     data = pa.table({"id": pa.array([1], pa.int32())})
     tx = session.transaction()
     tx.stage(tx.table("t")._entry, WriteResult(inserts=InlinedInsert(data), rows_inserted=1))
     with pytest.raises(ql.QuacklakeError):
         tx.commit()
-    assert rows(place) == before
+    assert rows(session) == before
 
 
 def test_an_append_on_its_own_does_not_mind_what_others_delete_meanwhile(session: ql.Session, place: Place) -> None:

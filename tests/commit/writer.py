@@ -1,10 +1,15 @@
-"""A writer in a process of its own, for tests with many of them, and for one that is killed."""
+"""A writer in a process of its own, for tests with many of them, and for one that is killed.
+
+It is told as JSON what to give to `ql.connect`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
+from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -12,9 +17,9 @@ import sqlalchemy as sa
 import quacklake as ql
 
 
-def append(url: str, name: int, count: int) -> None:
+def append(lake: dict[str, Any], name: int, count: int) -> None:
     """Append rows one commit at a time; each that is acknowledged is said on standard output."""
-    with ql.connect(url, engine="local") as session:
+    with ql.connect(**lake, engine="local") as session:
         table = session.table("t")
         for number in range(count):
             size = 20 if number % 3 == 0 else 1
@@ -24,7 +29,7 @@ def append(url: str, name: int, count: int) -> None:
             sys.stdout.flush()
 
 
-def die(url: str, statement: int) -> None:
+def die(lake: dict[str, Any], statement: int) -> None:
     """Be killed right before a statement of a commit."""
     seen = 0
 
@@ -35,7 +40,7 @@ def die(url: str, statement: int) -> None:
         if seen == statement:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with ql.connect(url, engine="local") as session:
+    with ql.connect(**lake, engine="local") as session:
         sa.event.listen(sa.Engine, "before_cursor_execute", count)
         with session.transaction() as tx:
             ids = pa.array(range(5000, 5050), pa.int32())
@@ -47,8 +52,8 @@ def die(url: str, statement: int) -> None:
 
 
 if __name__ == "__main__":
-    verb, url, *numbers = sys.argv[1:]
+    verb, lake, *numbers = sys.argv[1:]
     if verb == "append":
-        append(url, int(numbers[0]), int(numbers[1]))
+        append(json.loads(lake), int(numbers[0]), int(numbers[1]))
     else:
-        die(url, int(numbers[0]))
+        die(json.loads(lake), int(numbers[0]))

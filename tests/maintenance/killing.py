@@ -1,12 +1,17 @@
-"""Maintains a lake in processes that are killed at any moment, and looks at what they leave."""
+"""Maintains a lake in processes that are killed at any moment, and looks at what they leave.
+
+It is told as JSON what to give to `ql.connect`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
 import sys
 from datetime import timedelta
+from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -35,16 +40,16 @@ class Fuse:
         sys.addaudithook(lambda name, _: self.burn() if name == "os.remove" else None)
 
 
-def maintain(url: str) -> None:
+def maintain(lake: dict[str, Any]) -> None:
     """Everything, in small pages: there is more in between."""
     cleanup.PAGE = expire.PAGE = 3
-    with ql.connect(url, engine="local") as session:
+    with ql.connect(**lake, engine="local") as session:
         session.maintain.expire(NOW)
         session.maintain.cleanup(NOW)
         session.maintain.remove_orphans(NOW)
 
 
-def run(url: str, length: int) -> tuple[bool, int]:
+def run(lake: dict[str, Any], length: int) -> tuple[bool, int]:
     """Whether it was killed before it was done, and else how much of the fuse was left."""
     hear, tell = os.pipe()
     child = os.fork()
@@ -52,7 +57,7 @@ def run(url: str, length: int) -> tuple[bool, int]:
         try:
             fuse = Fuse(length)
             fuse.light()
-            maintain(url)
+            maintain(lake)
             os.write(tell, str(fuse.left).encode())
             os._exit(0)
         finally:
@@ -68,12 +73,12 @@ def run(url: str, length: int) -> tuple[bool, int]:
     return code != 0, int(left or 0)
 
 
-def main(url: str, data_path: str) -> None:
+def main(lake: dict[str, Any]) -> None:
     """Write, maintain, kill, look, and again."""
     chance, takes = random.Random(5), 1
     killed, length = 0, LONG
     wanted: set[int] = set()
-    with ql.connect(url, data_path, engine="local", inline_rows=2) as session:
+    with ql.connect(**lake, engine="local", inline_rows=2) as session:
         session.create_table("t", "id BIGINT")
         for number in range(ROUNDS):
             session.create_table(f"gone{number}", "id BIGINT").append(pa.table({"id": range(5)}))
@@ -84,7 +89,7 @@ def main(url: str, data_path: str) -> None:
                 session.table("t").append(pa.table({"id": range(first, first + 10)}))
                 session.table("t").delete(f"id BETWEEN {first} AND {first + 4 + index * 2}")
                 wanted |= set(range(first + 5 + index * 2, first + 10))
-            was_killed, left = run(url, length)
+            was_killed, left = run(lake, length)
             killed += was_killed
             if not number:
                 takes = LONG - left
@@ -98,4 +103,4 @@ def main(url: str, data_path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(json.loads(sys.argv[1]))

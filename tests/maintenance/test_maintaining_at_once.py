@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,8 @@ import pytest
 import quacklake as ql
 from quacklake.catalog.audit import load_known_files
 from quacklake.maintenance.reports import Removed
-from tests.lakes import Place
+from tests.conftest import Reach
+from tests.lakes import Place, folder_of
 
 ROOT = Path(__file__).parents[2]
 NOW = timedelta(0)
@@ -95,11 +97,12 @@ def test_two_cleanups_at_once_share_the_work(backend: Place) -> None:
     ],
 )
 def test_maintenance_that_is_killed_loses_nothing_and_is_made_good_by_the_next(
-    kind: str, new_place: Callable[[str], Place]
+    kind: str, new_place: Callable[[str], Place], reach: Reach
 ) -> None:
     place = new_place(kind)
+    ql.connect(place.url, place.data_path, engine="local").close()
     killing = subprocess.run(
-        [sys.executable, "-m", "tests.maintenance.killing", place.url, place.data_path],
+        [sys.executable, "-m", "tests.maintenance.killing", json.dumps(reach(place))],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -115,5 +118,5 @@ def test_maintenance_that_is_killed_loses_nothing_and_is_made_good_by_the_next(
         catalog = session._catalog
         with catalog.backend.read() as connection:
             known = {each.path for each in load_known_files(connection, catalog.tables, catalog.data_path)}
-        assert {str(each) for each in Path(place.data_path).rglob("*.parquet")} == known
+        assert {str(each) for each in folder_of(session).rglob("*.parquet")} == known
         assert session.check() == []
