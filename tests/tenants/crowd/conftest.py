@@ -1,4 +1,4 @@
-"""One database for all tests of this folder, in which another catalog is changed all the time."""
+"""One database for all tests of a module of this folder, in which another catalog is changed all the time."""
 
 from __future__ import annotations
 
@@ -6,76 +6,40 @@ import hashlib
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
 from _pytest.fixtures import FixtureFunctionDefinition
+from _pytest.mark import ParameterSet
 
 import quacklake as ql
+from tests.conftest import FILES, SERVERS, Reach
 from tests.lakes import Place
 from tests.servers import Server
 
 ROOT = Path(__file__).parents[3]
-_SERVERS = {"postgres": "postgresql", "mysql": "mysql"}
 KINDS = (
     "sqlite",
     *(pytest.param(name, marks=[pytest.mark.server, pytest.mark.slow]) for name in ("postgresql", "mysql")),
 )
-
-QUIET = {
-    "test_append_takes_every_kind_of_frame",
-    "test_a_transaction_over_many_tables_is_one_snapshot_with_its_author_and_message",
-    "test_a_transaction_is_one_snapshot_over_many_tables",
-    "test_bad_data_is_refused_and_leaves_nothing_behind",
-    "test_settings_hold_for_the_lake_a_namespace_or_a_table",
-    "test_many_steps_on_one_table_come_down_to_what_they_lead_to",
-    "test_a_session_that_only_reads_refuses_to_write",
-    "test_a_table_of_the_past_refuses_to_change",
-    "test_schema_merge_adds_columns_and_widens_types_in_the_same_commit",
-    "test_the_past_and_a_read_only_session_cannot_be_written",
-    "test_a_feed_has_the_snapshot_the_row_id_and_the_type_of_each_change_before_the_columns",
-    "test_both_ends_of_the_range_are_in_it",
-    "test_without_an_end_the_range_ends_where_the_table_is_read",
-    "test_columns_predicates_and_limits_are_those_of_what_comes_out",
-    "test_columns_of_the_table_hide_those_of_the_feed_from_predicates",
-    "test_what_cannot_be_asked_is_refused_by_name",
-    "test_a_plan_pickles_and_says_what_it_reads",
-    "test_other_databases_tell_the_same_of_what_we_wrote",
-    "test_an_age_of_nothing_expires_all_but_the_newest",
-    "test_a_dry_run_changes_nothing_and_says_the_same",
-    "test_the_setting_of_the_lake_counts_when_nobody_says_anything",
-    "test_ids_choose_and_the_newest_stays_whoever_asks",
-    "test_sessions_that_read_do_not_maintain",
-    "test_what_makes_no_sense_is_refused_by_name",
-    "test_scheduled_files_are_deleted_and_forgotten",
-    "test_eight_threads_append_and_every_row_is_there_once",
-}
-"""Tests that name ids. A catalog that is the only one in its database has the same as a lake: there they run."""
-ON_DISK = {
-    "test_moments_of_snapshots_never_go_back",
-    "test_a_delete_file_that_replaces_another_says_the_right_snapshots_after_a_race",
-    "test_a_moment_without_a_zone_is_in_the_zone_of_this_machine",
-}
-"""Tests that open the catalog as a SQLite file, or count on ids without gaps, as only files have them, or on moments
-that are finer than a second, as MySQL has none."""
 ELSEWHERE = {
+    # A shared database is never of an older version.
     "test_a_lake_of_another_version_is_not_written",
+    # They damage a lake by SQL that names no catalog, or put something else in the place of its file.
     "test_damage_is_found_and_named",
-    "test_a_life_in_sql",
-    "test_eight_processes_append_and_every_row_is_there_once",
-    "test_a_writer_that_is_killed_leaves_the_lake_as_it_was",
+    "test_a_lake_in_the_place_of_another_is_not_taken_for_it",
+    "test_a_catalog_that_is_no_database_any_more_is_a_named_error",
+    # Somebody else changes a shared database all the time, here at least.
+    "test_a_sqlite_catalog_that_nobody_else_changed_is_not_asked_again",
+    # DuckDB writes to the same lake, and refuses databases that catalogs share.
     "test_we_and_duckdb_append_at_the_same_time",
-    "test_a_file_that_cannot_be_deleted_stays_scheduled_and_is_named",
-    "test_the_setting_of_the_lake_counts_for_both_kinds_of_files",
-    "test_old_files_that_nothing_leads_to_are_deleted",
-    "test_links_neither_hide_files_nor_lead_away",
 }
-"""Tests of what a shared database never is (of an old version, damaged, DuckDB's), and of other processes, which open
-what lake they are told. `tests/tenants/test_chaos.py` kills writers of catalogs. The last four name the folder of the
-lake in what they expect, and that of a catalog is called otherwise."""
+"""Tests of what a shared database never is. Likewise those that get a DuckDB: it refuses such databases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +51,50 @@ class Crowd:
     data_path: str
 
 
+class Hammer:
+    """The process that changes a catalog of the database that it is told."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.tenants.hammer"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def start(self, url: str) -> None:
+        assert self._ask(url) == "ready"
+
+    def stop(self) -> None:
+        assert int(self._ask("")) > 0
+
+    def close(self) -> None:
+        _, error = self._process.communicate(timeout=60)
+        assert self._process.returncode == 0, error[-3000:]
+
+    def _ask(self, line: str) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline().strip()
+        if not answer:
+            self.close()
+        return answer
+
+
+@pytest.fixture(scope="session")
+def hammer() -> Iterator[Hammer]:
+    """One for the whole run; it rests between modules."""
+    made = Hammer()
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="module", params=KINDS)
-def crowd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
+def crowd(request: pytest.FixtureRequest, hammer: Hammer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
     """The database, with a catalog in it that never rests."""
     folder = tmp_path_factory.mktemp("crowd")
     if request.param == "sqlite":
@@ -97,44 +103,23 @@ def crowd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         server: Server = request.getfixturevalue(f"{request.param}_server")
         made = Crowd(server.kind, server.url(server.create_database()), f"{folder / 'data'}/")
     ql.tenants(made.url, made.data_path).close()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.tenants.hammer", made.url, "noise"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
+    hammer.start(made.url)
     yield made
-    process.terminate()
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err[-3000:]
-    assert int(out) > 0
+    hammer.stop()
 
 
-def tenant_of(request: pytest.FixtureRequest, url: object) -> str:
-    """What the catalog is called that stands for a lake of a test."""
-    return hashlib.sha256(f"{request.node.nodeid} {url}".encode()).hexdigest()[:20]
+def tenant_of(url: object) -> str:
+    """What the catalog is called that stands for a lake."""
+    return hashlib.sha256(str(url).encode()).hexdigest()[:20]
 
 
-@pytest.fixture(autouse=True)
-def inside(crowd: Crowd, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever lake a test opens is a catalog in the crowd, or the only one in a database, where a test needs that."""
-    test = request.node.originalname
-    if test in ON_DISK and crowd.kind != "sqlite":
-        pytest.skip("the test is about catalogs that are files")
-    real, databases = ql.connect, dict[str, str]()
-
-    def connect_quietly(url: Any, data_path: Any = None, **settings: Any) -> ql.Session:
-        if crowd.kind != "sqlite" and str(url) not in databases:
-            server: Server = request.getfixturevalue(f"{_SERVERS[crowd.kind]}_server")
-            databases[str(url)] = server.url(server.create_database())
-            data_path = data_path or f"{str(url).split('///')[-1]}.files/"
-        return real(databases.get(str(url), url), data_path, catalog="only", **settings)
+@pytest.fixture(scope="module", autouse=True)
+def inside(crowd: Crowd) -> Iterator[None]:
+    """Whatever lake a test opens is a catalog in the crowd."""
+    real = ql.connect
 
     def connect(url: Any, data_path: Any = None, **settings: Any) -> ql.Session:
-        name = tenant_of(request, url)
+        name = tenant_of(url)
         folder = Path(crowd.data_path) / name
         if not folder.exists():
             # Tests that look at files look where the lake would have them.
@@ -145,20 +130,59 @@ def inside(crowd: Crowd, request: pytest.FixtureRequest, monkeypatch: pytest.Mon
         settings.pop("override_data_path", None)
         return real(crowd.url, catalog=name, **settings)
 
-    monkeypatch.setattr(ql, "connect", connect_quietly if test in QUIET | ON_DISK else connect)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ql, "connect", connect)
+        yield
 
 
 @pytest.fixture
-def backend(crowd: Crowd, tmp_path: Path) -> Place:
+def reach(crowd: Crowd) -> Reach:
+    """Other processes open the catalog that stands for the lake."""
+    return lambda place: {"url": crowd.url, "catalog": tenant_of(place.url)}
+
+
+@pytest.fixture
+def new_place(crowd: Crowd, tmp_path: Path) -> Callable[[str], Place]:
+    """Places where tests believe their lakes to be, whatever database they ask for."""
+    number = count()
+
+    def make(_: str) -> Place:
+        name = f"own{next(number)}"
+        return Place(crowd.kind, "", f"sqlite:///{tmp_path}/{name}.db", f"{tmp_path / name}/")
+
+    return make
+
+
+@pytest.fixture
+def backend(new_place: Callable[[str], Place]) -> Place:
     """Where tests believe their lake to be."""
-    return Place(crowd.kind, "", f"sqlite:///{tmp_path}/own.db", f"{tmp_path / 'own_data'}/")
+    return new_place("")
 
 
 def suite_of(module: Any) -> dict[str, Any]:
-    """The tests of another module, with the fixtures that they use. DuckDB refuses databases that catalogs share."""
+    """The tests of another module, with the fixtures that they use."""
     return {
-        name: value
+        name: value if isinstance(value, FixtureFunctionDefinition) else _in_one_database(value)
         for name, value in vars(module).items()
         if isinstance(value, FixtureFunctionDefinition)
         or (name.startswith("test_") and name not in ELSEWHERE and "duck" not in inspect.signature(value).parameters)
     }
+
+
+def _in_one_database(test: FunctionType) -> FunctionType:
+    """The test without a choice of databases: each would be the one of the crowd."""
+    marks = getattr(test, "pytestmark", [])
+    if not any(_chooses(mark) for mark in marks):
+        return test
+    copied = FunctionType(test.__code__, test.__globals__, test.__name__, test.__defaults__, test.__closure__)
+    copied.__annotations__ = test.__annotations__
+    one = pytest.mark.parametrize(next(mark for mark in marks if _chooses(mark)).args[0], ["shared"]).mark
+    copied.pytestmark = [one if _chooses(mark) else mark for mark in marks]  # type: ignore[attr-defined]
+    return copied
+
+
+def _chooses(mark: pytest.Mark) -> bool:
+    if mark.name != "parametrize" or not isinstance(mark.args[0], str):
+        return False
+    values = [value.values[0] if isinstance(value, ParameterSet) else value for value in mark.args[1]]
+    return all(value in (*FILES, *SERVERS) for value in values if isinstance(value, str)) and isinstance(values[0], str)

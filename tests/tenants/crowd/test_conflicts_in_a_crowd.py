@@ -1,49 +1,56 @@
-"""A row of the matrix of conflicts, in one of many catalogs, while another one is changed all the time.
+"""Rows of the matrix of conflicts, in one of many catalogs, while another one is changed all the time.
 
-Each pair of changes begins from a copy of one lake. Here that is a clone: of a catalog that the lake has become.
+Each pair of changes begins from a copy of one lake. Here that is a clone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 import quacklake as ql
 import tests.commit.test_conflict_matrix as suite
-from tests.commit.test_conflict_matrix import template as template
 from tests.lakes import Place
 from tests.tenants.crowd.conftest import Crowd, tenant_of
 
-ROW = "delete in a file"
-"""One row of the matrix, and in a file only: to begin from a clone for each of sixty pairs takes long."""
+ROWS = ("delete in a file", "append inlined", "rename to free", "drop namespace")
+"""Of every kind one: of files, of rows in the catalog, of names and of what holds others."""
+
+
+def beside() -> list[ParameterSet]:
+    """All of them in a file; one on each server, for to begin from sixty clones takes long."""
+    server = (pytest.mark.server, pytest.mark.slow)
+    return [
+        *(pytest.param("sqlite", row, marks=pytest.mark.slow, id=f"sqlite-{row}") for row in ROWS),
+        pytest.param("postgresql", ROWS[0], marks=server, id=f"postgresql-{ROWS[0]}"),
+        pytest.param("mysql", ROWS[0], marks=server, id=f"mysql-{ROWS[0]}"),
+    ]
 
 
 @pytest.fixture(scope="module")
-def original(crowd: Crowd, template: Path) -> Iterator[ql.Tenants]:
-    """The lake from which every pair begins, as the catalog `original`."""
-    with ql.tenants(crowd.url) as tenants:
-        tenants.migrate(Place.in_folder("sqlite", template).url, "original")
-        yield tenants
+def original(crowd: Crowd, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The catalog from which every pair begins."""
+    place = Place.in_folder("sqlite", tmp_path_factory.mktemp("original"))
+    with suite.connect(place) as session:
+        suite.fill(session)
+    return tenant_of(place.url)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("crowd", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("crowd", "row"), beside(), indirect=["crowd"], scope="module")
 def test_the_second_writer_comes_after_the_first_or_not_at_all(
-    original: ql.Tenants,
-    template: Path,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
+    crowd: Crowd, row: str, original: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def clone(_: Path, folder: Path) -> Place:
-        place = Place.in_folder("sqlite", folder)
-        original.clone("original", tenant_of(request, place.url))
-        with suite.connect_copy(place) as session:
-            assert session.table("t").count() == 102
-        return place
+    with ql.tenants(crowd.url) as tenants:
 
-    monkeypatch.setattr(suite, "copy", clone)
-    suite.test_the_second_writer_comes_after_the_first_or_not_at_all(ROW, template, tmp_path)
+        def clone(_: Path, folder: Path) -> Place:
+            place = Place.in_folder("sqlite", folder)
+            tenants.clone(original, tenant_of(place.url))
+            with suite.connect_copy(place) as session:
+                assert session.table("t").count() == 102
+            return place
+
+        monkeypatch.setattr(suite, "copy", clone)
+        suite.test_the_second_writer_comes_after_the_first_or_not_at_all(row, tmp_path, tmp_path)

@@ -40,11 +40,11 @@ def beside(each: Sequence[T], name: Callable[[T], str]) -> list[ParameterSet]:
     return found
 
 
-@pytest.mark.parametrize(("crowd", "life"), beside(SOME, slug), indirect=["crowd"])
+@pytest.mark.parametrize(("crowd", "life"), beside(SOME, slug), indirect=["crowd"], scope="module")
 def test_a_life_reads_as_duckdb_reads_it(
     crowd: Crowd, lives: Lives, life: Life, request: pytest.FixtureRequest
 ) -> None:
-    lived, name = lives.lived(life, "sqlite"), tenant_of(request, "")
+    lived, name = lives.lived(life, "sqlite"), tenant_of(request.node.nodeid)
     with ql.tenants(crowd.url) as tenants:
         tenants.migrate(lived.place.url, name)
     with (
@@ -55,12 +55,12 @@ def test_a_life_reads_as_duckdb_reads_it(
         assert faults(session, "local", move_answers(lived.newest, lake, session)) == []
 
 
-@pytest.mark.parametrize(("crowd", "folder"), beside(FEW, str), indirect=["crowd"])
+@pytest.mark.parametrize(("crowd", "folder"), beside(FEW, str), indirect=["crowd"], scope="module")
 def test_a_lake_of_the_corpus_reads_as_duckdb_reads_it(
     crowd: Crowd, corpus: Path, folder: str, request: pytest.FixtureRequest
 ) -> None:
     for lake in read_lakes(corpus / folder):
-        name, place = tenant_of(request, lake.url), {"data_path": lake.data_path, "override_data_path": True}
+        name, place = tenant_of(lake.url), {"data_path": lake.data_path, "override_data_path": True}
         with ql.tenants(crowd.url) as tenants:
             tenants.migrate(lake.url, name, **place)  # type: ignore[arg-type]
         with (
@@ -77,7 +77,7 @@ def test_a_lake_of_the_corpus_reads_as_duckdb_reads_it(
 def test_a_life_reads_on_spark_as_duckdb_reads_it(
     crowd: Crowd, lives: Lives, life: Life, request: pytest.FixtureRequest
 ) -> None:
-    lived, name = lives.lived(life, "sqlite"), tenant_of(request, "")
+    lived, name = lives.lived(life, "sqlite"), tenant_of(request.node.nodeid)
     with ql.tenants(crowd.url) as tenants:
         tenants.migrate(lived.place.url, name)
     with (

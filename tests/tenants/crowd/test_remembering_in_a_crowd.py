@@ -1,0 +1,8 @@
+"""What an open catalog remembers, in one of many catalogs, while another one is changed all the time."""
+
+from __future__ import annotations
+
+import tests.catalog.test_remembering as suite
+from tests.tenants.crowd.conftest import suite_of
+
+globals().update(suite_of(suite))
