@@ -34,15 +34,14 @@ def catalog_rows(path: Path) -> Rows:
 def own_rows(session: ql.Session) -> Rows:
     """The rows of all tables of a catalog in any database, without those of others that share it."""
     catalog = session._catalog
-    every = (getattr(catalog.tables, name) for name in dir(catalog.tables))
-    known = {table.name: table for table in every if isinstance(table, sa.Table)}
+    known = {table.name: table for table in catalog.tables}
     found: Rows = {}
     with catalog.backend.read() as connection:
         for name, columns in sorted(catalog.backend.columns(connection).items()):
             if name.startswith(("ducklake_catalog", "quacklake_")):
                 continue
             other = sa.table(name, *map(sa.column, columns), schema=catalog.tables.sql_schema)
-            query = sa.select(known[name] if name in known else other)
+            query = sa.select(known.get(name, other))
             found[name] = [dict(row._mapping) for row in connection.execute(query)]
     if catalog.catalog_id is not None:
         found = _of_one(found)

@@ -7,17 +7,16 @@ mixed. At the end every snapshot of a catalog must show what the same snapshot o
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import quacklake as ql
 from tests.lakes import Place
+from tests.tenants.histories import tell_history, tell_rows
 
 STEPS = 28
 Step = Callable[[ql.Session | ql.Transaction, random.Random], object]
@@ -66,42 +65,13 @@ def _transact(session: ql.Session, chance: random.Random) -> object:
     return tx.done.rows_inserted
 
 
-def _run(session: ql.Session, step: str, seed: int) -> object:
+def run_step(session: ql.Session, step: str, seed: int) -> object:
     chance = random.Random(seed)
     try:
         done = _transact(session, chance) if step == "transaction" else STEPS_BY_NAME[step](session, chance)
     except ql.QuacklakeError as error:
         return type(error)
     return (done.rows_inserted, done.rows_updated, done.rows_deleted) if isinstance(done, ql.Commit) else None
-
-
-def _history(session: ql.Session) -> list[Any]:
-    """Every snapshot with all that it shows; ids are numbers of our own, for those of a catalog have gaps."""
-    snapshots = session.snapshots()
-    number = {each.snapshot_id: index for index, each in enumerate(snapshots)}
-    found: list[Any] = []
-    for each in snapshots:
-        at = each.snapshot_id
-        view = session._catalog.view(at)
-        tables = {
-            str(entry.name): (
-                sorted(
-                    (row.pop("rowid"), number[row.pop("snapshot_id")], *row.values())
-                    for row in session.table(str(entry.name), at=at).scan(row_ids=True).to_arrow().to_pylist()
-                ),
-                entry.comment,
-                entry.partition is not None,
-            )
-            for entry in view.tables
-        }
-        views = [(str(view.name), view.sql) for view in view.views]
-        words = re.sub(r":\d+", ":#", each.changes or "")
-        found.append((sorted(words.split(",")), each.message, each.schema_version, tables, views))
-    for name in sorted(session.tables()):
-        begin = session.table(name).history()[0].snapshot_id
-        feed = session.table(name).changes(begin).to_arrow().to_pylist()
-        found.append((name, sorted(str((number[row["snapshot_id"]], *list(row.values())[1:])) for row in feed)))
-    return found
 
 
 @pytest.mark.parametrize(
@@ -130,8 +100,9 @@ def test_the_history_of_each_catalog_is_as_if_it_had_been_alone(
         for _ in range(STEPS):
             pair = chance.choice(pairs)
             step, own = chance.choice((*STEPS_BY_NAME, "transaction", "transaction")), chance.randrange(1 << 30)
-            outcomes = [_run(session, step, own) for session in pair]
+            outcomes = [run_step(session, step, own) for session in pair]
             assert outcomes[0] == outcomes[1], step
         for shared, alone in pairs:
-            assert _history(shared) == _history(alone)
+            assert tell_history(shared) == tell_history(alone)
+            assert tell_rows(shared) == tell_rows(alone)
             assert shared.check() == alone.check() == []
