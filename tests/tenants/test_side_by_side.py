@@ -59,6 +59,24 @@ def test_a_stream_reads_each_row_once_though_others_commit_in_between(session: q
     assert stream.batch() is None
 
 
+def test_a_stream_of_changes_reads_each_once_though_others_commit_in_between(
+    session: ql.Session, backend: Place
+) -> None:
+    stream = Stream(backend.url, catalog="a", readChanges=True)
+    assert [row["id"] for row in stream.batch() or ()] == [1, 2, 3]
+    table, seen = session.table("t"), session.current_snapshot
+    for number in (10, 11):
+        session.table("other.main.u").append(rows(number))
+        table.append(rows(number))
+    session.table("other.main.u").delete("id = 10")
+    table.delete("id = 10")
+    found = sorted((row["change_type"], row["id"]) for row in stream.batch() or ())
+    assert found == [("delete", 10), ("insert", 10), ("insert", 11)]
+    assert stream.batch() is None
+    # Three of its own, and others between them.
+    assert session.current_snapshot - seen > 5
+
+
 def test_a_stream_says_that_a_snapshot_of_its_catalog_has_expired(session: ql.Session, backend: Place) -> None:
     stream = Stream(backend.url, catalog="a")
     stream.batch()

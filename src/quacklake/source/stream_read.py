@@ -167,11 +167,14 @@ class _Batch:
 
     def _changes(self, snapshots: Sequence[Snapshot]) -> list[Part]:
         """Every change. The halves of an update are in one snapshot, so each part has whole ones."""
+        ids = [each.snapshot_id for each in snapshots]
         touched = [each.snapshot_id for each in snapshots if _words(each, self.entry)]
         step = -(-len(touched) // _MOST_PARTS) or 1
-        ends = [*touched[step - 1 : -1 : step], self.end]
-        starts = [snapshots[0].snapshot_id, *(end + 1 for end in ends)]
-        plans = (self._feed(start, end) for start, end in zip(starts, ends, strict=False) if start <= end)
+        ends = touched[step - 1 : -1 : step]
+        # Where catalogs share a database, the next snapshot is seldom the next number.
+        following = dict(zip(ids, ids[1:], strict=False))
+        starts = [ids[0], *(following[end] for end in ends)]
+        plans = (self._feed(start, end) for start, end in zip(starts, (*ends, self.end), strict=True))
         return [Part(plan) for plan in plans]
 
     def _feed(self, start: int, end: int) -> ChangePlan:
