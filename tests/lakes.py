@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from string import Template
@@ -266,6 +267,16 @@ def folder_of(session: Session) -> Path:
 def snapshot_ids(session: Session) -> list[int]:
     """The snapshots of a lake: 0, 1, 2 and so on where it has a database for itself, and with gaps elsewhere."""
     return [each.snapshot_id for each in session.snapshots()]
+
+
+def spread_moments(session: Session) -> list[datetime]:
+    """Put a day between any two snapshots, for MySQL knows but seconds; the moments."""
+    table, ids = session._catalog.tables.snapshot, snapshot_ids(session)
+    moments = [datetime(2024, 1, 1, 12, tzinfo=UTC) + timedelta(days=index) for index in range(len(ids))]
+    with session._catalog.backend.write() as connection:
+        for id_, moment in zip(ids, moments, strict=True):
+            connection.execute(table.update().values(snapshot_time=moment).where(table.c.snapshot_id == id_))
+    return moments
 
 
 def difference(got: Counter[Row], want: Counter[Row]) -> str | None:

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 import quacklake as ql
-from tests.lakes import Place, snapshot_ids
+from tests.lakes import Place, snapshot_ids, spread_moments
 
 MANY = pa.table({"id": range(40)})
 FEW = pa.table({"id": [1]})
@@ -164,11 +164,7 @@ def test_a_transaction_that_began_before_conflicts_with_what_has_expired(backend
 
 def test_a_moment_without_a_zone_is_in_the_zone_of_this_machine(tmp_path: Path) -> None:
     with write(Place.in_folder("sqlite", tmp_path)) as session:
-        at, table = snapshot_ids(session), session._catalog.tables.snapshot
-        moments = [datetime(2024, 3, day, 12, tzinfo=UTC) for day in range(1, 8)]
-        with session._catalog.backend.write() as connection:
-            for id_, moment in zip(at, moments, strict=True):
-                connection.execute(table.update().values(snapshot_time=moment).where(table.c.snapshot_id == id_))
+        at, moments = snapshot_ids(session), spread_moments(session)
         assert [each.time for each in session.snapshots()] == moments
         naive = moments[3].astimezone().replace(tzinfo=None)
         assert session.maintain.expire(naive, dry_run=True).snapshots == tuple(at[:3])

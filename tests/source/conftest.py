@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import quacklake as ql
+from tests.conftest import Reach
 from tests.engine.spark.conftest import spark as spark
 from tests.lakes import Place
 
@@ -28,11 +29,11 @@ def doors(spark: SparkSession) -> SparkSession:
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Iterator[tuple[str, Session]]:
-    """A lake in SQLite: its URL, and a session of the local engine."""
+def lake(tmp_path: Path, reach: Reach) -> Iterator[tuple[dict[str, str], Session]]:
+    """A lake in SQLite: the options that open it, and a session of the local engine."""
     place = Place.in_folder("sqlite", tmp_path)
     with ql.connect(place.url, place.data_path, engine="local") as session:
-        yield place.url, session
+        yield reach(place), session
 
 
 Files = Callable[[], set[Path]]

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 import quacklake as ql
-from tests.lakes import Place, attached
+from tests.conftest import Duck
+from tests.lakes import Place, spread_moments
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-Lake = tuple[str, "Session"]
+Lake = tuple[dict[str, str], "Session"]
 
 EVERYTHING = """
 CREATE TABLE every AS SELECT i AS id, i % 2 = 0 AS flag, CAST(i AS TINYINT) AS t, CAST(i AS UTINYINT) AS ut,
@@ -38,18 +39,19 @@ FROM range(8) r(i)
 """
 
 
-def load(spark: SparkSession, url: str, table: str = "t", **options: str | int | bool) -> DataFrame:
+def load(spark: SparkSession, given: dict[str, str], table: str = "t", **options: str | int | bool) -> DataFrame:
     # A reader keeps the options that it was given, so each load has one of its own.
-    return spark.read.format("quacklake").options(url=url, **options).load(table)
+    return spark.read.format("quacklake").options(**given, **options).load(table)
 
 
 def rows(frame: DataFrame) -> Counter[str]:
     return Counter(repr(row) for row in frame.toArrow().to_pylist())
 
 
-def test_every_type_and_kind_of_row_is_as_in_to_spark(doors: SparkSession, tmp_path: Path) -> None:
+def test_every_type_and_kind_of_row_is_as_in_to_spark(doors: SparkSession, tmp_path: Path, duck: Duck) -> None:
     place = Place.in_folder("sqlite", tmp_path)
-    with attached(place) as con:
+    given = {"url": place.url}
+    with duck(place) as con:
         con.execute("CALL lk.set_option('data_inlining_row_limit', 0)").fetchall()
         con.execute(EVERYTHING)
         con.execute("DELETE FROM every WHERE id = 5")
@@ -62,10 +64,10 @@ def test_every_type_and_kind_of_row_is_as_in_to_spark(doors: SparkSession, tmp_p
         con.execute("CREATE TABLE nothing (a INTEGER)")
     with ql.connect(place.url, spark=doors, read_only=True) as session:
         for name in ("every", "nothing"):
-            native, through = session.table(name).to_spark(), load(doors, place.url, name)
+            native, through = session.table(name).to_spark(), load(doors, given, name)
             assert through.schema == native.schema
             assert rows(through) == rows(native)
-        ids = load(doors, place.url, "main.every", rowIds=True)
+        ids = load(doors, given, "main.every", rowIds=True)
         native = session.table("every").scan(row_ids=True).to_spark()
         assert ids.schema == native.schema
         assert rows(ids) == rows(native)
@@ -111,11 +113,11 @@ def spread(session: Session) -> None:
 
 @pytest.mark.parametrize("pushdown", [True, False])
 def test_filters_lose_no_row_and_let_none_through(doors: SparkSession, lake: Lake, pushdown: bool) -> None:
-    url, session = lake
+    given, session = lake
     spread(session)
     doors.conf.set("spark.sql.python.filterPushdown.enabled", pushdown)
     try:
-        frame = load(doors, url)
+        frame = load(doors, given)
         local = doors.createDataFrame(FRAME)
         # One DataFrame is asked everything, as a temporary view is: what one query asks must not stick to the next.
         flags = [f"({each}) IS TRUE AS p{index}" for index, each in enumerate(PREDICATES)]
@@ -129,57 +131,57 @@ def test_filters_lose_no_row_and_let_none_through(doors: SparkSession, lake: Lak
 
 
 def test_where_gives_what_spark_gives(doors: SparkSession, lake: Lake) -> None:
-    url, session = lake
+    given, session = lake
     spread(session)
     local = doors.createDataFrame(FRAME)
     for each in PREDICATES[::9]:
-        assert rows(load(doors, url, where=each)) == rows(local.where(each)), each
+        assert rows(load(doors, given, where=each)) == rows(local.where(each)), each
 
 
 def test_where_leaves_files_out(doors: SparkSession, lake: Lake) -> None:
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id BIGINT")
     session.set_option("data_inlining_row_limit", 0)
     for index in range(3):
         table.append(pa.table({"id": [index]}))
-    assert load(doors, url, where="id = 1").rdd.getNumPartitions() == 1
+    assert load(doors, given, where="id = 1").rdd.getNumPartitions() == 1
     Path(table.scan(where="id = 0").files()[0].path).unlink()
-    assert load(doors, url, where="id > 0").count() == 2
+    assert load(doors, given, where="id > 0").count() == 2
     with pytest.raises(Exception, match="StorageError"):
-        load(doors, url).collect()
+        load(doors, given).collect()
 
 
 def test_a_frame_shows_the_snapshot_that_load_saw(doors: SparkSession, lake: Lake) -> None:
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id BIGINT")
     table.append(pa.table({"id": [1]}))
     first = session.current_snapshot
-    frame = load(doors, url)
+    frame = load(doors, given)
     table.append(pa.table({"id": [2]}))
     table.add_column("more", "INT")
     assert frame.collect() == [(1,)]
     assert frame.join(frame.withColumnRenamed("id", "other"), frame.id >= 0).count() == 1
-    assert sorted(load(doors, url).collect()) == [(1, None), (2, None)]
-    by_option = doors.read.format("quacklake").options(url=url, at=first, table="main.t").load()
+    assert sorted(load(doors, given).collect()) == [(1, None), (2, None)]
+    by_option = doors.read.format("quacklake").options(**given, at=first, table="main.t").load()
     assert by_option.collect() == [(1,)]
-    moment = session.snapshots()[-2].time.isoformat()
-    assert sorted(load(doors, url, at=moment).collect()) == [(1,), (2,)]
+    moment = spread_moments(session)[-2].isoformat()
+    assert sorted(load(doors, given, at=moment).collect()) == [(1,), (2,)]
 
 
 def test_a_mistake_is_told_by_its_own_name(doors: SparkSession, lake: Lake) -> None:
-    url, session = lake
+    given, session = lake
     session.create_table("t", "id BIGINT, name STRING")
     mistakes: list[tuple[Callable[[], object], str]] = [
-        (lambda: load(doors, url, "nope"), "NotFoundError: there is no table main.nope"),
-        (lambda: load(doors, url, at=99), "NotFoundError"),
-        (lambda: load(doors, url, where="nope = 1").collect(), "uses the unknown column 'nope'"),
+        (lambda: load(doors, given, "nope"), "NotFoundError: there is no table main.nope"),
+        (lambda: load(doors, given, at=10**9), "NotFoundError"),
+        (lambda: load(doors, given, where="nope = 1").collect(), "uses the unknown column 'nope'"),
         # Nothing in DuckDB means the same: refused, where Spark would rather read nothing at all.
-        (lambda: load(doors, url, where="name RLIKE '(?=a)'").collect(), "InvalidInputError"),
-        (lambda: load(doors, url, wehre="id > 0"), "did you mean 'where'"),
+        (lambda: load(doors, given, where="name RLIKE '(?=a)'").collect(), "InvalidInputError"),
+        (lambda: load(doors, given, wehre="id > 0"), "did you mean 'where'"),
         (lambda: doors.read.format("quacklake").load("t"), "option 'url' is missing"),
-        (lambda: load(doors, f"{url}x"), "NotInitializedError"),
+        (lambda: load(doors, {**given, "url": f"{given['url']}x"}), "NotInitializedError"),
         (
-            lambda: doors.read.format("quacklake").option("url", url).schema("id INT").load("t").collect(),
+            lambda: doors.read.format("quacklake").options(**given).schema("id INT").load("t").collect(),
             "are id bigint, name string, not id int",
         ),
     ]

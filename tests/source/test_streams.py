@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import quacklake as ql
+from tests.conftest import Reach
 from tests.lakes import Place
 from tests.servers import PASSWORD
 
@@ -24,13 +26,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-Lake = tuple[str, "Session"]
+Lake = tuple[dict[str, str], "Session"]
 
 
-def copy(spark: SparkSession, url: str, checkpoint: Path, **options: str | int | bool) -> StreamingQuery:
+def copy(spark: SparkSession, given: dict[str, str], checkpoint: Path, **options: str | int | bool) -> StreamingQuery:
     """A query that copies the table `t` into the table `copy`."""
-    rows = spark.readStream.format("quacklake").options(url=url, **options).load("t")
-    return rows.writeStream.format("quacklake").options(url=url, checkpointLocation=str(checkpoint)).start("copy")
+    rows = spark.readStream.format("quacklake").options(**given, **options).load("t")
+    return rows.writeStream.format("quacklake").options(**given, checkpointLocation=str(checkpoint)).start("copy")
 
 
 def ids(table: Table) -> list[int]:
@@ -38,10 +40,10 @@ def ids(table: Table) -> list[int]:
 
 
 def test_a_copy_follows_its_source_batch_by_batch(doors: SparkSession, lake: Lake, tmp_path: Path) -> None:
-    url, session = lake
+    given, session = lake
     table, target = (session.create_table(name, "id BIGINT, name STRING") for name in ("t", "copy"))
     table.append(pa.table({"id": [1, 2], "name": ["a", None]}))
-    query = copy(doors, url, tmp_path / "c", maxSnapshotsPerTrigger=1)
+    query = copy(doors, given, tmp_path / "c", maxSnapshotsPerTrigger=1)
     try:
         query.processAllAvailable()
         assert ids(target) == [1, 2]
@@ -59,7 +61,7 @@ def test_a_copy_follows_its_source_batch_by_batch(doors: SparkSession, lake: Lak
     for each in (5, 6):
         table.append(pa.table({"id": [each], "name": ["c"]}))
     before = len(session.snapshots())
-    query = copy(doors, url, tmp_path / "c", maxSnapshotsPerTrigger=1)
+    query = copy(doors, given, tmp_path / "c", maxSnapshotsPerTrigger=1)
     try:
         query.processAllAvailable()
         assert (ids(target), len(session.snapshots())) == ([1, 2, 3, 4, 5, 6], before + 2)
@@ -70,7 +72,7 @@ def test_a_copy_follows_its_source_batch_by_batch(doors: SparkSession, lake: Lak
     finally:
         query.stop()
     # A new checkpoint is a new query: its first batch is not taken for that of the other.
-    query = copy(doors, url, tmp_path / "another")
+    query = copy(doors, given, tmp_path / "another")
     try:
         query.processAllAvailable()
     finally:
@@ -80,15 +82,15 @@ def test_a_copy_follows_its_source_batch_by_batch(doors: SparkSession, lake: Lak
 
 
 def test_an_aggregate_takes_the_place_of_the_one_before(doors: SparkSession, lake: Lake, tmp_path: Path) -> None:
-    url, session = lake
+    given, session = lake
     table, totals = (
         session.create_table("t", "id BIGINT, part INT"),
         session.create_table("totals", "part INT, n INT64"),
     )
     table.append(pa.table({"id": [1, 2, 3], "part": [1, 1, 2]}))
-    rows = doors.readStream.format("quacklake").option("url", url).load("t")
+    rows = doors.readStream.format("quacklake").options(**given).load("t")
     writer = rows.groupBy("part").count().withColumnRenamed("count", "n").writeStream.format("quacklake")
-    query = writer.outputMode("complete").options(url=url, checkpointLocation=str(tmp_path / "c")).start("totals")
+    query = writer.outputMode("complete").options(**given, checkpointLocation=str(tmp_path / "c")).start("totals")
     try:
         query.processAllAvailable()
         table.append(pa.table({"id": [4], "part": [2]}))
@@ -100,12 +102,12 @@ def test_an_aggregate_takes_the_place_of_the_one_before(doors: SparkSession, lak
 
 
 def test_what_is_there_now_is_one_batch(doors: SparkSession, lake: Lake, tmp_path: Path) -> None:
-    url, session = lake
+    given, session = lake
     table, target = (session.create_table(name, "id BIGINT, name STRING") for name in ("t", "copy"))
 
     def run(**options: int) -> None:
-        rows = doors.readStream.format("quacklake").options(url=url, **options).load("t")
-        writer = rows.writeStream.format("quacklake").options(url=url, checkpointLocation=str(tmp_path / "c"))
+        rows = doors.readStream.format("quacklake").options(**given, **options).load("t")
+        writer = rows.writeStream.format("quacklake").options(**given, checkpointLocation=str(tmp_path / "c"))
         writer.trigger(availableNow=True).start("copy").awaitTermination()
 
     for each in range(3):
@@ -119,7 +121,7 @@ def test_what_is_there_now_is_one_batch(doors: SparkSession, lake: Lake, tmp_pat
 
 
 def test_limited_runs_over_what_is_there_lose_nothing(doors: SparkSession, lake: Lake, tmp_path: Path) -> None:
-    url, session = lake
+    given, session = lake
     table, target = (session.create_table(name, "id BIGINT, name STRING") for name in ("t", "copy"))
     first = session.current_snapshot + 1
     for each in range(3):
@@ -127,9 +129,9 @@ def test_limited_runs_over_what_is_there_lose_nothing(doors: SparkSession, lake:
 
     def run(**trigger: Any) -> int:
         before = session.current_snapshot
-        options: dict[str, Any] = {"url": url, "startingSnapshot": first, "maxSnapshotsPerTrigger": 1}
+        options: dict[str, Any] = {**given, "startingSnapshot": first, "maxSnapshotsPerTrigger": 1}
         rows = doors.readStream.format("quacklake").options(**options).load("t")
-        writer = rows.writeStream.format("quacklake").options(url=url, checkpointLocation=str(tmp_path / "c"))
+        writer = rows.writeStream.format("quacklake").options(**given, checkpointLocation=str(tmp_path / "c"))
         query = writer.trigger(**trigger).start("copy")
         if "availableNow" in trigger:
             query.awaitTermination()
@@ -157,13 +159,13 @@ def test_a_batch_that_spark_asks_for_again_is_left_out(lake: Lake, tmp_path: Pat
     from quacklake.source.stream_write import StreamWriter
     from quacklake.source.write import Written
 
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id BIGINT")
     session.set_option("data_inlining_row_limit", 0)
     schema = StructType([StructField("id", LongType())])
 
     def commit(query: str, batch: int, value: int) -> None:
-        options = read_options({"url": url, "path": "t", "checkpointLocation": "c"}, "stream write")
+        options = read_options({**given, "path": "t", "checkpointLocation": "c"}, "stream write")
         # For the tasks and for the commit Spark makes one each.
         target = StreamWriter(options, schema, False)._target
         rows = [pa.record_batch({"id": [value]})]
@@ -177,16 +179,16 @@ def test_a_batch_that_spark_asks_for_again_is_left_out(lake: Lake, tmp_path: Pat
     assert len(list((tmp_path / "data").rglob("*.parquet"))) == 3
     assert session.check() == []
     with pytest.raises(ql.UnsupportedError, match="without the word of every task"):
-        StreamWriter(read_options({"url": url, "path": "t"}, "stream write"), schema, False).commit([None], 2)
+        StreamWriter(read_options({**given, "path": "t"}, "stream write"), schema, False).commit([None], 2)
 
 
 def test_a_numbered_write_happens_once(doors: SparkSession, lake: Lake) -> None:
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id BIGINT")
 
     def write(number: int, name: str = "orders") -> None:
         writer = doors.range(3).write.format("quacklake").mode("append")
-        writer.options(url=url, txnAppId=name, txnVersion=number).save("t")
+        writer.options(**given, txnAppId=name, txnVersion=number).save("t")
 
     for number in (0, 0, 1, 0):
         write(number)
@@ -194,10 +196,11 @@ def test_a_numbered_write_happens_once(doors: SparkSession, lake: Lake) -> None:
     write(0, "others")
     assert table.count() == 9
     with pytest.raises(Exception, match="txnAppId and txnVersion belong together"):
-        doors.range(1).write.format("quacklake").mode("append").options(url=url, txnAppId="orders").save("t")
+        doors.range(1).write.format("quacklake").mode("append").options(**given, txnAppId="orders").save("t")
 
 
 KILLED = """
+import json
 import os
 import signal
 import sys
@@ -208,7 +211,8 @@ from pyspark.sql import SparkSession
 from quacklake.source.door import QuacklakeSource
 from quacklake.source.stream_write import StreamWriter
 
-url, folder, moment, batch, start = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5:]
+given, folder = json.loads(sys.argv[1]), Path(sys.argv[2])
+moment, batch, start = sys.argv[3], int(sys.argv[4]), sys.argv[5:]
 
 
 def die(now):
@@ -245,9 +249,9 @@ spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
 spark.sparkContext.setLogLevel("OFF")
 (folder / "pids").write_text("%d %d" % (spark.sparkContext._gateway.proc.pid, os.getpid()))
 spark.dataSource.register(Source)
-reader = spark.readStream.format("quacklake").option("url", url).option("maxSnapshotsPerTrigger", 1)
+reader = spark.readStream.format("quacklake").options(**given).option("maxSnapshotsPerTrigger", 1)
 rows = (reader.option("startingSnapshot", start[0]) if start else reader).load("t")
-writer = rows.repartition(2).writeStream.format("quacklake").option("url", url)
+writer = rows.repartition(2).writeStream.format("quacklake").options(**given)
 query = writer.option("checkpointLocation", str(folder / "checkpoint")).start("copy")
 query.processAllAvailable()
 query.stop()
@@ -268,6 +272,7 @@ def test_a_query_that_is_killed_goes_on_and_writes_every_row_once(
     moments: tuple[str, ...],
     start: tuple[str, ...],
     new_place: Callable[[str], Place],
+    reach: Reach,
     tmp_path: Path,
 ) -> None:
     place = new_place(backend_name)
@@ -275,7 +280,7 @@ def test_a_query_that_is_killed_goes_on_and_writes_every_row_once(
     script.write_text(KILLED)
 
     def run(moment: str, batch: int) -> subprocess.CompletedProcess[str]:
-        arguments = [sys.executable, str(script), place.url, str(tmp_path), moment, str(batch), *start]
+        arguments = [sys.executable, str(script), json.dumps(reach(place)), str(tmp_path), moment, str(batch), *start]
         return subprocess.run(arguments, capture_output=True, text=True, timeout=300)
 
     with ql.connect(place.url, place.data_path, engine="local") as session:

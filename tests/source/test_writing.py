@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import pytest
 
 import quacklake as ql
 from quacklake.source.options import read_options
+from tests.conftest import Reach
+from tests.lakes import Place, snapshot_ids
 from tests.source.conftest import Files
 
 if TYPE_CHECKING:
@@ -25,33 +28,36 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-Lake = tuple[str, "Session"]
+Lake = tuple[dict[str, str], "Session"]
 
 
-def save(frame: DataFrame, url: str, table: str, mode: str = "append", **options: str | int | bool) -> None:
-    frame.write.format("quacklake").options(url=url, **options).mode(mode).save(table)
+def save(
+    frame: DataFrame, given: dict[str, str], table: str, mode: str = "append", **options: str | int | bool
+) -> None:
+    frame.write.format("quacklake").options(**given, **options).mode(mode).save(table)
 
 
 def test_append_and_overwrite_are_one_snapshot_each(doors: SparkSession, lake: Lake) -> None:
-    url, session = lake
+    given, session = lake
     session.create_namespace("a")
     table = session.create_table("a.t", "id BIGINT, name STRING, part INT DEFAULT 3", partition_by=["part"])
     session.set_option("data_inlining_row_limit", 0)
-    before = session.current_snapshot
+    before = snapshot_ids(session)
     # By name, in any order and case; what is missing has its default.
     frame = doors.range(0, 1000, 1, 4).selectExpr("concat('n', id) AS NAME", "id")
-    save(frame, url, "a.t", commitMessage="from Spark", commitAuthor="me")
-    last = session.snapshots()[-1]
-    assert (last.snapshot_id, last.message, last.author) == (before + 1, "from Spark", "me")
+    save(frame, given, "a.t", commitMessage="from Spark", commitAuthor="me")
+    *older, last = session.snapshots()
+    assert [each.snapshot_id for each in older] == before
+    assert (last.message, last.author) == ("from Spark", "me")
     assert table.scan(where="name = 'n7' AND part = 3").to_arrow().to_pylist() == [{"id": 7, "name": "n7", "part": 3}]
     assert (table.count(), len(table.scan().files())) == (1000, 4)
 
-    save(doors.sql("SELECT 1L AS id, NULL AS name, part FROM VALUES (1), (2) AS v(part)"), url, "a.t", "overwrite")
-    assert session.current_snapshot == before + 2
+    save(doors.sql("SELECT 1L AS id, NULL AS name, part FROM VALUES (1), (2) AS v(part)"), given, "a.t", "overwrite")
+    assert snapshot_ids(session)[:-2] == before
     assert sorted(row["part"] for row in table.to_arrow().to_pylist()) == [1, 2]
     assert session.snapshots()[-1].changes is not None
     # To replace a table by what was read from it is the usual thing.
-    save(doors.read.format("quacklake").option("url", url).load("a.t").where("part = 2"), url, "a.t", "overwrite")
+    save(doors.read.format("quacklake").options(**given).load("a.t").where("part = 2"), given, "a.t", "overwrite")
     assert table.to_arrow().to_pylist() == [{"id": 1, "name": None, "part": 2}]
     assert session.check() == []
 
@@ -59,13 +65,13 @@ def test_append_and_overwrite_are_one_snapshot_each(doors: SparkSession, lake: L
 def test_few_rows_go_into_the_catalog_from_however_many_tasks(
     doors: SparkSession, lake: Lake, parquet_files: Files
 ) -> None:
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id BIGINT, x DOUBLE")
     session.set_option("data_inlining_row_limit", 5)
-    save(doors.range(0, 4, 1, 4).selectExpr("id", "CAST('NaN' AS DOUBLE) AS x"), url, "t")
+    save(doors.range(0, 4, 1, 4).selectExpr("id", "CAST('NaN' AS DOUBLE) AS x"), given, "t")
     assert not parquet_files()
     # Each task has few rows, and all of them together are too many.
-    save(doors.range(4, 12, 1, 4).selectExpr("id", "0D AS x"), url, "t")
+    save(doors.range(4, 12, 1, 4).selectExpr("id", "0D AS x"), given, "t")
     assert len(parquet_files()) == 1
     assert set(table.to_arrow()["id"].to_pylist()) == set(range(12))
     assert table.count() == 12
@@ -74,7 +80,7 @@ def test_few_rows_go_into_the_catalog_from_however_many_tasks(
 
 
 def test_what_was_read_can_be_written(doors: SparkSession, lake: Lake) -> None:
-    url, session = lake
+    given, session = lake
     columns = (
         "i TINYINT, u UINT8, b UINT64, h INT128, m DECIMAL(9,2), d DATE, n TIMESTAMP_NTZ, z TIMESTAMP, c TIME, "
         "q TIMESTAMP_NS, g UUID, j JSON, v INTERVAL, r BINARY, s STRUCT<a: INT, b: ARRAY<STRING>>, k MAP<STRING, INT>"
@@ -100,7 +106,7 @@ def test_what_was_read_can_be_written(doors: SparkSession, lake: Lake) -> None:
         "k": ([("k", 1)], pa.map_(pa.string(), pa.int32())),
     }
     one.append(pa.table({name: pa.array([value, None], type_) for name, (value, type_) in values.items()}))
-    save(doors.read.format("quacklake").option("url", url).load("one"), url, "two")
+    save(doors.read.format("quacklake").options(**given).load("one"), given, "two")
     rows = two.to_arrow()
     assert rows.schema == one.to_arrow().schema
     assert sorted(map(str, rows.to_pylist())) == sorted(map(str, one.to_arrow().to_pylist()))
@@ -111,18 +117,18 @@ def test_what_was_read_can_be_written(doors: SparkSession, lake: Lake) -> None:
 def test_what_does_not_fit_is_refused_before_anything_is_written(
     doors: SparkSession, lake: Lake, parquet_files: Files
 ) -> None:
-    url, session = lake
+    given, session = lake
     session.create_table("t", "id INT, name STRING")
     session.set_option("data_inlining_row_limit", 0)
     before = session.current_snapshot
     frame = doors.range(3)
     mistakes: list[tuple[Callable[[], object], str]] = [
-        (lambda: save(frame.selectExpr("1 AS id", "2 AS nam"), url, "t"), "t has no column 'nam'"),
-        (lambda: save(frame.selectExpr("'x' AS id"), url, "t"), "column 'id' is int32, and string does not become"),
-        (lambda: save(frame.selectExpr("id + 9999999999 AS id"), url, "t"), "InvalidInputError"),
-        (lambda: save(frame, url, "nope"), "NotFoundError: there is no table main.nope"),
-        (lambda: save(frame, url, "t", where="id = 1"), "the option 'where' means nothing to a write"),
-        (lambda: save(frame, url, "t", "errorifexists"), 'either the "Append" or "Overwrite" mode'),
+        (lambda: save(frame.selectExpr("1 AS id", "2 AS nam"), given, "t"), "t has no column 'nam'"),
+        (lambda: save(frame.selectExpr("'x' AS id"), given, "t"), "column 'id' is int32, and string does not become"),
+        (lambda: save(frame.selectExpr("id + 9999999999 AS id"), given, "t"), "InvalidInputError"),
+        (lambda: save(frame, given, "nope"), "NotFoundError: there is no table main.nope"),
+        (lambda: save(frame, given, "t", where="id = 1"), "the option 'where' means nothing to a write"),
+        (lambda: save(frame, given, "t", "errorifexists"), 'either the "Append" or "Overwrite" mode'),
     ]
     for act, words in mistakes:
         with pytest.raises(Exception) as caught:  # noqa: PT011
@@ -133,21 +139,21 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(
 
 
 def test_new_columns_come_with_the_rows_when_asked_for(doors: SparkSession, lake: Lake) -> None:
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id INT, s STRUCT<a: INT>")
-    before = session.current_snapshot
+    before = snapshot_ids(session)
     frame = doors.sql("SELECT 5000000000 AS id, named_struct('a', 1, 'b', 'x') AS s, 1.5D AS more")
-    save(frame, url, "t", mergeSchema=True)
-    assert session.current_snapshot == before + 1
+    save(frame, given, "t", mergeSchema=True)
+    assert snapshot_ids(session)[:-1] == before
     assert table.to_arrow().to_pylist() == [{"id": 5_000_000_000, "s": {"a": 1, "b": "x"}, "more": 1.5}]
-    save(frame.selectExpr("1 AS other"), url, "t", schema="merge")
+    save(frame.selectExpr("1 AS other"), given, "t", schema="merge")
     assert session.table("t").schema.names == ("id", "s", "more", "other")
 
 
 def test_a_failed_task_leaves_nothing_behind(
     doors: SparkSession, lake: Lake, parquet_files: Files, tmp_path: Path
 ) -> None:
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id BIGINT")
     session.set_option("data_inlining_row_limit", 0)
 
@@ -167,7 +173,7 @@ def test_a_failed_task_leaves_nothing_behind(
 
     before = session.current_snapshot
     with pytest.raises(Exception, match="no more"):
-        save(doors.range(0, 40, 1, 2).mapInArrow(fail_late, "id BIGINT"), url, "t")
+        save(doors.range(0, 40, 1, 2).mapInArrow(fail_late, "id BIGINT"), given, "t")
     assert (session.current_snapshot, table.count()) == (before, 0)
     assert not parquet_files()
 
@@ -179,11 +185,11 @@ def test_files_of_a_commit_that_went_through_stay_when_spark_takes_it_for_failed
 
     from quacklake.source.write import BatchWriter
 
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id BIGINT")
     session.set_option("data_inlining_row_limit", 0)
     schema = StructType([StructField("id", LongType())])
-    writer = BatchWriter(read_options({"url": url, "path": "t"}, "write"), schema, False)
+    writer = BatchWriter(read_options({**given, "path": "t"}, "write"), schema, False)
     done, lost = (writer.write(iter([pa.record_batch({"id": [each]})])) for each in (1, 2))
     writer.commit([done])
     writer.abort([done, lost, None])
@@ -196,11 +202,11 @@ def test_a_table_that_changed_meanwhile_is_not_written_to(lake: Lake, parquet_fi
 
     from quacklake.source.write import BatchWriter
 
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id BIGINT")
     session.set_option("data_inlining_row_limit", 0)
     schema = StructType([StructField("id", LongType())])
-    options = read_options({"url": url, "path": "t"}, "write")
+    options = read_options({**given, "path": "t"}, "write")
     append, overwrite = (BatchWriter(options, schema, each) for each in (False, True))
     messages = [[each.write(iter([pa.record_batch({"id": [1]})]))] for each in (append, overwrite)]
     table.append(pa.table({"id": [7]}))
@@ -216,14 +222,15 @@ def test_a_table_that_changed_meanwhile_is_not_written_to(lake: Lake, parquet_fi
     assert len(parquet_files()) == 1
 
 
-def test_encrypted_lakes_are_written_and_read(tmp_path: Path) -> None:
+def test_encrypted_lakes_are_written_and_read(tmp_path: Path, reach: Reach) -> None:
     from pyspark.sql.types import LongType, StructField, StructType
 
     from quacklake.source.read import BatchReader, load_schema
     from quacklake.source.write import BatchWriter
 
-    given = {"url": f"sqlite:///{tmp_path}/lake.db", "path": "t"}
-    with ql.connect(given["url"], engine="local", encrypted=True) as session:
+    place = Place.in_folder("sqlite", tmp_path)
+    given = {**reach(place), "path": "t"}
+    with ql.connect(place.url, place.data_path, engine="local", encrypted=True) as session:
         table = session.create_table("t", "id BIGINT")
         session.set_option("data_inlining_row_limit", 0)
         writer = BatchWriter(read_options(given, "write"), StructType([StructField("id", LongType())]), False)
@@ -245,11 +252,11 @@ def test_tasks_get_nothing_that_opens_the_catalog(lake: Lake) -> None:
 
     from quacklake.source.door import QuacklakeSource
 
-    url, session = lake
+    given, session = lake
     dumps: Callable[[object], bytes] = untyped
     session.create_table("t", "id BIGINT").append(pa.table({"id": [1]}))
-    secret = url.rsplit("/", 1)[-1].encode()
-    source = QuacklakeSource({"url": url, "path": "t"})
+    secret = given["url"].rsplit("/", 1)[-1].encode()
+    source = QuacklakeSource({**given, "path": "t"})
     schema = source.schema()
     assert secret in dumps(source), "the planner needs it"
     reader = source.reader(schema)
@@ -260,7 +267,7 @@ def test_tasks_get_nothing_that_opens_the_catalog(lake: Lake) -> None:
     assert len(sent.getvalue()) > 1000
     assert secret not in sent.getvalue()
 
-    writer = QuacklakeSource({"url": url, "path": "t"}).writer(StructType([StructField("id", LongType())]), False)
+    writer = QuacklakeSource({**given, "path": "t"}).writer(StructType([StructField("id", LongType())]), False)
     message = writer.write(iter([pa.record_batch({"id": [1]})]))  # type: ignore[list-item]
     for_tasks, for_commit = dumps(writer), dumps(writer)
     assert secret not in for_tasks
@@ -269,6 +276,7 @@ def test_tasks_get_nothing_that_opens_the_catalog(lake: Lake) -> None:
 
 
 RETRIES = """
+import json
 import sys
 from pathlib import Path
 
@@ -301,18 +309,18 @@ spark = SparkSession.builder.master("local[2,3]").config("spark.ui.enabled", "fa
 spark.sparkContext.setLogLevel("OFF")
 spark.dataSource.register(Spy)
 frame = spark.range(0, 100, 1, 3)
-frame.write.format("quacklake").option("url", sys.argv[1]).mode("append").save("t")
+frame.write.format("quacklake").options(**json.loads(sys.argv[1])).mode("append").save("t")
 """
 
 
 @pytest.mark.slow
 def test_a_task_that_is_tried_again_writes_its_rows_once(lake: Lake, tmp_path: Path) -> None:
-    url, session = lake
+    given, session = lake
     table = session.create_table("t", "id BIGINT")
     session.set_option("data_inlining_row_limit", 0)
     script = tmp_path / "retries.py"
     script.write_text(RETRIES)
-    done = subprocess.run([sys.executable, str(script), url], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, str(script), json.dumps(given)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     assert table.count() == 100
     assert set(table.to_arrow()["id"].to_pylist()) == set(range(100))

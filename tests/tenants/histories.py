@@ -49,7 +49,9 @@ def tell_history(session: ql.Session) -> list[Any]:
             for entry in view.tables
         }
         views = [(str(view.name), view.sql) for view in view.views]
-        found.append((each.author, each.message, each.extra, each.schema_version, tables, views))
+        # Of which tables, `tell_rows` says.
+        words = sorted(re.sub(r":\d+", ":#", each.changes or "").split(","))
+        found.append((words, each.author, each.message, each.extra, each.schema_version, tables, views))
     for name in sorted(session.tables()):
         begin = next(id_ for id_ in number if id_ >= session.table(name)._entry.begin_snapshot)
         feed = session.table(name).changes(begin).to_arrow().to_pylist()

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 import quacklake as ql
 from quacklake.catalog.shared.layout import unbound
 from tests.lakes import Place
+from tests.tenants.histories import tell_history
 from tests.tenants.statements import unbound as reaches_too_far
 from tests.tenants.statements import watching
-from tests.tenants.test_interleaving import _history
 from tests.tenants.test_layout import live
 
 
@@ -59,7 +59,7 @@ def test_expiring_in_one_catalog_takes_nothing_from_another(
     pair: tuple[ql.Session, ql.Session], backend: Place
 ) -> None:
     a, b = pair
-    before, rows = _history(b), _rows(b)
+    before, rows = tell_history(b), _rows(b)
     with watching() as seen:
         report = a.maintain.expire(versions=[each.snapshot_id for each in a.snapshots()[:-1]])
         cleaned = a.maintain.cleanup(older_than="0 seconds")
@@ -69,7 +69,7 @@ def test_expiring_in_one_catalog_takes_nothing_from_another(
     assert cleaned.files > 0
     assert orphans.files == 0
     assert len(a.snapshots()) == 1
-    assert _history(b) == before
+    assert tell_history(b) == before
     assert a.check() == b.check() == []
     # Only rows of the one catalog are gone, and none of those is left that nothing leads to.
     b.maintain.expire(versions=[each.snapshot_id for each in b.snapshots()[:-1]])
