@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -172,7 +173,7 @@ class _Batch:
         step = -(-len(touched) // _MOST_PARTS) or 1
         ends = touched[step - 1 : -1 : step]
         # Where catalogs share a database, the next snapshot is seldom the next number.
-        following = dict(zip(ids, ids[1:], strict=False))
+        following = dict(pairwise(ids))
         starts = [ids[0], *(following[end] for end in ends)]
         plans = (self._feed(start, end) for start, end in zip(starts, (*ends, self.end), strict=True))
         return [Part(plan) for plan in plans]
