@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from quacklake.catalog.backends.failures import insist
 from quacklake.catalog.lake import Catalog
 from quacklake.catalog.shared.counters import is_part_of_commit, peek_snapshot_id, take_ids
 
@@ -30,8 +31,13 @@ def reserve_snapshot_id(catalog: Catalog) -> int | None:
     if is_part_of_commit(backend):
         with backend.glance() as connection:
             return peek_snapshot_id(connection, tables)
-    with backend.glance() as connection:
-        return take_ids(connection, backend, tables, {"snapshot": 1})["snapshot"][0]
+
+    def take() -> int:
+        with backend.glance() as connection:
+            return take_ids(connection, backend, tables, {"snapshot": 1})["snapshot"][0]
+
+    # No commit is under way that would be tried again.
+    return insist(backend, take)
 
 
 def load_next_column_id(catalog: Catalog, table_id: int) -> int:
