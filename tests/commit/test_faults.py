@@ -85,6 +85,12 @@ def stride() -> int:
     return 1
 
 
+@pytest.fixture(scope="module")
+def midway() -> int:
+    """A statement in the middle of an append."""
+    return 5
+
+
 def test_a_commit_has_statements_to_break(statements: int) -> None:
     assert statements > 30
 
@@ -206,11 +212,11 @@ def test_when_nobody_can_tell_the_files_stay_and_the_error_says_so(
         assert session.table("t").count() == 48
 
 
-def test_an_interrupt_before_the_commit_takes_the_files_away(tmp_path: Path) -> None:
+def test_an_interrupt_before_the_commit_takes_the_files_away(tmp_path: Path, midway: int) -> None:
     place = lake(tmp_path)
     present = files(place)
     with connect(place) as session:
-        faulty = make_faulty(session, "other", statement=5)
+        faulty = make_faulty(session, "other", statement=midway)
 
         def interrupt() -> None:
             raise KeyboardInterrupt

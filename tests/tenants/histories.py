@@ -98,6 +98,9 @@ def _tell(row: dict[str, Any], ranks: Ranks, left_out: set[str]) -> dict[str, An
             value = re.sub(r"(?<=:)\d+", lambda found: str(ranks["entry"][int(found[0])]), value)
         elif column == "table_name":
             value = _rename(value, ranks)
+        elif isinstance(value, bytes):
+            # So PostgreSQL keeps the text of inlined rows.
+            value = value.decode()
         told[column] = value
     return told
 
