@@ -160,9 +160,10 @@ def answers(
         ORDER BY ALL"""
     ).fetchall()
     asked = turns(visible, lambda seen: seen[1:]) if at_turns else visible
-    found = [
-        _answer(con, *seen, questions, probes) if seen in asked else _answer(con, *seen, (), 0) for seen in visible
-    ]
+    found = []
+    for snapshot, schema, table in visible:
+        is_asked = (snapshot, schema, table) in asked
+        found.append(_answer(con, snapshot, schema, table, questions if is_asked else (), probes if is_asked else 0))
     con.execute("DROP TABLE IF EXISTS memory.copy").fetchall()
     return found
 
