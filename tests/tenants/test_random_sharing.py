@@ -15,11 +15,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import quacklake as ql
+from tests.servers import Server
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 Rows = Counter[int]
@@ -38,10 +47,14 @@ class Known:
 class Sharing(RuleBasedStateMachine):
     """What those who look after catalogs may do, and those who write to them."""
 
+    @staticmethod
+    def new_database(folder: Path) -> str:
+        return f"sqlite:///{folder / 'shared.db'}"
+
     @initialize()
     def make_database(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="quacklake-sharing-"))
-        self.url = f"sqlite:///{self.folder / 'shared.db'}"
+        self.url = self.new_database(self.folder)
         self.tenants = ql.tenants(self.url, f"{self.folder / 'data'}/")
         self.catalogs: dict[str, Known] = {}
         self.lakes: dict[str, Known] = {}
@@ -208,10 +221,22 @@ def compare(session: ql.Session, known: Known) -> None:
     assert found == [+rows for rows in known.history]
 
 
-TestSharing = Sharing.TestCase
-TestSharing.settings = settings(
-    max_examples=10,
-    stateful_step_count=15,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+SETTINGS = settings(stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def test_nobody_loses_a_row_in_a_file() -> None:
+    run_state_machine_as_test(Sharing, settings=settings(SETTINGS, max_examples=10))
+
+
+@pytest.mark.slow
+@pytest.mark.server
+@pytest.mark.parametrize("kind", ["postgresql", "mysql"])
+def test_nobody_loses_a_row_on_a_server(kind: str, request: pytest.FixtureRequest) -> None:
+    server: Server = request.getfixturevalue(f"{kind}_server")
+
+    class OnServer(Sharing):
+        @staticmethod
+        def new_database(folder: Path) -> str:
+            return server.url(server.create_database())
+
+    run_state_machine_as_test(OnServer, settings=settings(SETTINGS, max_examples=4))
