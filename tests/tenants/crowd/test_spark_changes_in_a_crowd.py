@@ -16,8 +16,8 @@ from tests.tenants.crowd.conftest import Crowd, tenant_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SOME = list(CASES)[::3]
-"""One in three, of deletes, updates and merges in files and in the catalog."""
+SOME = list(CASES)[::5]
+"""One in five, of deletes, updates and merges in files and in the catalog."""
 
 pytestmark = [
     pytest.mark.spark,
