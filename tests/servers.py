@@ -144,6 +144,8 @@ def running_mariadb(server: Path, install: Path) -> Iterator[Server]:
                 f"--datadir={data}",
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db",
+                # It starts a server, too: see below.
+                f"--tmpdir={folder}",
                 *([f"--user={owner}"] if owner else []),
             ],
             None,
