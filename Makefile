@@ -45,8 +45,8 @@ test: setup ## Style, types, shape and every test, the slow ones last. Stops at 
 	@$(MAKE) lint
 	@$(MAKE) types
 	@$(MAKE) shape
-	@echo "== tests, first stage" && $(PYTEST) $(SPREAD) --ignore=tests/shape -m "not slow"
-	@echo "== tests, second stage: the slow ones" && $(PYTEST) $(SPREAD) --ignore=tests/shape -m slow
+	@echo "== tests, first stage" && $(PYTEST) $(SPREAD) --ignore=tests/shape -m "not slow" --durations=20
+	@echo "== tests, second stage: the slow ones" && $(PYTEST) $(SPREAD) --ignore=tests/shape -m slow --durations=20
 
 quick: setup ## The inner loop: tests without Spark, database servers and the slow ones
 	@$(PYTEST) $(SPREAD) -m "not slow and not spark and not server"

@@ -20,10 +20,12 @@ Reach = Callable[[Place], dict[str, str]]
 
 # Whichever test starts Spark first: its tasks run this Python, with its packages.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-# Likewise: it brings what opens object stores, which `make setup` has fetched.
+# Likewise: it brings what opens object stores, which `make setup` has fetched, and does not spend its time on making
+# code faster that runs once.
 JARS = sorted(Path(os.environ.get("QUACKLAKE_JARS", f"{sys.prefix}/jars")).glob("*.jar"))
-if JARS:
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--jars {','.join(map(str, JARS))} pyspark-shell")
+_JAVA = "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'"
+_GIVEN = f"{_JAVA} --jars {','.join(map(str, JARS))}" if JARS else _JAVA
+os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"{_GIVEN} pyspark-shell")
 # Two workers on two cores: how long anything takes says nothing here. The same examples every time, so that a change
 # is judged by its own tests; `HYPOTHESIS_PROFILE=exploring` looks for new ones.
 settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
