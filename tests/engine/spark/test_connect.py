@@ -6,16 +6,14 @@ import pytest
 
 from tests.conftest import Duck
 from tests.engine.spark.conftest import MakeLake
+from tests.engine.spark.connecting import SESSION
 from tests.engine.spark.test_sessions import run
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
-CODE = """
-import sys, tempfile, os
-os.environ["PYSPARK_PYTHON"] = sys.executable
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-assert "connect" in type(spark).__module__
+CODE = (
+    SESSION
+    + """
 import quacklake as ql
 for given in (spark, None):
     with ql.connect({url!r}, engine="spark", spark=given, read_only=True) as session:
@@ -29,6 +27,7 @@ for given in (spark, None):
         print(sorted(row.place for row in session.table("h").to_spark().collect()))
 spark.stop()
 """
+)
 
 
 def test_connect_reads_what_classic_spark_reads(make_lake: MakeLake, tmp_path: object) -> None:
@@ -65,11 +64,9 @@ def test_connect_reads_what_classic_spark_reads(make_lake: MakeLake, tmp_path: o
     assert done.stdout.splitlines() == expected * 2
 
 
-CHANGES = """
-import sys, os
-os.environ["PYSPARK_PYTHON"] = sys.executable
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+CHANGES = (
+    SESSION
+    + """
 import quacklake as ql
 from quacklake.engine.local.dml import LocalWriter
 for verb in ("delete", "update", "merge"):
@@ -83,6 +80,7 @@ with ql.connect({url!r}, engine="spark", spark=spark) as session:
     print(done.rows_updated, done.rows_inserted)
 spark.stop()
 """
+)
 
 
 def test_connect_changes_rows(make_lake: MakeLake, duck: Duck) -> None:

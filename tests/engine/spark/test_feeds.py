@@ -8,6 +8,7 @@ import pytest
 
 import quacklake as ql
 from tests.engine.spark.conftest import MakeLake
+from tests.engine.spark.connecting import SESSION
 from tests.engine.spark.test_sessions import run
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -73,12 +74,9 @@ def test_a_column_that_is_called_as_one_of_the_feed_has_to_be_left_out(make_lake
     ]
 
 
-CONNECT = """
-import sys, os
-os.environ["PYSPARK_PYTHON"] = sys.executable
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-assert "connect" in type(spark).__module__
+CONNECT = (
+    SESSION
+    + """
 import quacklake as ql
 with ql.connect({url!r}, engine="spark", spark=spark, read_only=True) as session:
     feed = session.table("t").changes(0)
@@ -88,6 +86,7 @@ with ql.connect({url!r}, engine="spark", spark=spark, read_only=True) as session
     print(sorted(tuple(row) for row in session.table("t").changes(3, 3, where="i = 1").to_spark().collect()))
 spark.stop()
 """
+)
 
 
 def test_connect_reads_the_same(make_lake: MakeLake) -> None:

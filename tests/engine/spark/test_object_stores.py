@@ -16,6 +16,7 @@ import quacklake as ql
 from quacklake.engine.spark.output import in_writing_session
 from tests.conftest import JARS
 from tests.dml.test_places_that_refuse import strict_door
+from tests.engine.spark.connecting import SESSION
 from tests.engine.spark.test_sessions import run
 from tests.storage.object_store import ObjectStore
 
@@ -334,11 +335,9 @@ def test_a_session_that_is_started_for_a_lake_in_a_bucket_brings_what_opens_it(
     assert SECRET not in done.stderr
 
 
-CONNECT = """
-import os
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-assert "connect" in type(spark).__module__
+CONNECT = (
+    SESSION
+    + """
 import quacklake as ql
 frame = lambda ids, v: spark.createDataFrame([(each, v) for each in ids], "id BIGINT, v STRING")
 with ql.connect({url!r}, {place!r}, spark=spark, inline_rows=0, storage_options={options!r}) as session:
@@ -354,6 +353,7 @@ with ql.connect({url!r}, {place!r}, spark=spark, inline_rows=0, storage_options=
         print("refused")
 spark.stop()
 """
+)
 
 
 def test_spark_connect_changes_a_lake_in_a_bucket(
