@@ -189,7 +189,7 @@ def _copy_settings(source: Source, target: Target, ids: Ids) -> None:
 def _copy_inlined(source: Source, target: Target, ids: Ids, settle: Settle) -> None:
     tables, backend = source.catalog.tables, source.catalog.backend
     for table_id, name, version in source.inlined_tables():
-        entry = TableEntry(table_id, TableName("", _table_name(source, table_id)), 0, "", Schema(()))
+        entry = TableEntry(table_id, _table_name(source, table_id), 0, "", Schema(()))
         rows = load_ever_inlined(source.connection, tables, backend, entry, name, version)
         moved = ids.entry[table_id]
         heads = rows.data.select(["row_id", "begin_snapshot", "end_snapshot"])
@@ -237,7 +237,14 @@ def _move(values: Any, ids: IdMap) -> Any:
     return pa.array([None if value is None else ids[value] for value in values.to_pylist()], pa.int64())
 
 
-def _table_name(source: Source, table_id: int) -> str:
-    table = source.tables.table.c
-    query = sa.select(table.table_name).where(table.table_id == table_id).order_by(table.begin_snapshot.desc())
-    return str(source.connection.execute(query).scalars().first())
+def _table_name(source: Source, table_id: int) -> TableName:
+    """What a table is called, or was last."""
+    table, schema = source.tables.table.c, source.tables.schema.c
+    query = (
+        sa.select(schema.schema_name, table.table_name)
+        .where(table.table_id == table_id, schema.schema_id == table.schema_id)
+        .order_by(table.begin_snapshot.desc())
+        .limit(1)
+    )
+    found = source.connection.execute(query).first()
+    return TableName("", str(table_id)) if found is None else TableName(*found)
