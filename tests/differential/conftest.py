@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -25,4 +26,8 @@ def lives(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
             server.run(f"ALTER DATABASE {database} CHARACTER SET utf8mb4")
         return Place(kind, f"{kind}:{server.settings(database)}", server.url(database), f"{folder / 'data'}/")
 
-    return Lives(tmp_path_factory.mktemp("lives"), place)
+    own = tmp_path_factory.getbasetemp()
+    # A worker has its folder in that of the run.
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "lives"
+    shared.mkdir(exist_ok=True)
+    return Lives(tmp_path_factory.mktemp("lives"), shared, place)

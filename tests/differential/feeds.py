@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +118,39 @@ class Past:
         if key not in self._rows:
             self._rows[key] = dict(self._con.execute(f"SELECT rowid, snapshot_id FROM {self._source(key)}").fetchall())
         return self._rows[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is known of the changes of a lake."""
+
+    feeds: tuple[tuple[Feed, int], ...]
+    """Each with the id of its table."""
+    truths: Mapping[str, Counter[Key]]
+    """What the snapshots show, by the feed."""
+    moves: frozenset[tuple[int, int]]
+    """Snapshots that only moved rows of a table, with its id."""
+
+    @property
+    def longest(self) -> Told:
+        """Of every table the longest range."""
+        by_length = sorted(self.feeds, key=lambda each: each[0].end - each[0].start)
+        found = {id_: (feed, id_) for feed, id_ in by_length}
+        return replace(self, feeds=tuple(found.values()))
+
+
+def tell(con: duckdb.DuckDBPyConnection, *, every: bool, is_whole: bool) -> Told:
+    """What DuckDB and its snapshots say.
+
+    Args:
+        con: A connection from `attached`.
+        every: Of every range there is.
+        is_whole: Whether no snapshot is gone. What happened in one that is gone is seen in later ones.
+    """
+    past = Past(con)
+    found = tuple(feeds(con, past, every=every))
+    truths = {str(feed): past.changes(id_, feed.start, feed.end) for feed, id_ in found} if is_whole else {}
+    return Told(found, truths, frozenset(past.moves))
 
 
 def step(snapshot: int, before: Mapping[int, int], after: Mapping[int, int]) -> Iterator[Key]:

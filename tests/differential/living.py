@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import fcntl
+import pickle
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -14,6 +18,10 @@ from tests.differential.lives.life import Life
 from tests.differential.scenarios import slug
 from tests.lakes import LAKE, Answer, Place, answers, attached, quoted, run, turns
 
+T = TypeVar("T")
+
+SHARED = "sqlite"
+"""The kind of catalog that several processes can read at once; what DuckDB says of it goes for every other kind."""
 PROBES = 8
 """How many predicates are made from the rows of each table at each snapshot."""
 
@@ -44,34 +52,51 @@ class Lived:
 
 
 class Lives:
-    """Lives lakes, each once."""
+    """Lives lakes, each once; those in SQLite, and all that DuckDB said of them, once for all workers of a run."""
 
-    def __init__(self, folder: Path, place: Callable[[str, Path], Place]) -> None:
+    def __init__(self, folder: Path, shared: Path, place: Callable[[str, Path], Place]) -> None:
         self._folder = folder
+        self._shared = shared
         self._place = place
-        self._lived: dict[tuple[str, str], Lived] = {}
-        self._places: dict[tuple[str, str], Place] = {}
+        self._known: dict[str, Any] = {}
 
     def lived(self, life: Life, kind: str) -> Lived:
         """The lake that lived this life with its catalog in that kind of database."""
-        key = (life.name, kind)
-        if key not in self._lived:
-            self._lived[key] = self._live(life, kind)
-        return self._lived[key]
+        place = self.only_lived(life, kind)
+        oracle = life.oracle or SHARED
+
+        def ask() -> tuple[Answer, ...]:
+            with attached(self.only_lived(life, oracle), life.options) as con:
+                return tuple(answers(con, life.questions, PROBES, at_turns=True))
+
+        return Lived(place, self.once(f"{slug(life)} answers", ask))
 
     def only_lived(self, life: Life, kind: str) -> Place:
         """Where a lake is that lived this life, without any answers about it."""
-        key = (life.name, kind)
-        if key in self._lived:
-            return self._lived[key].place
-        if key not in self._places:
-            with self._living(life, kind) as (place, _):
-                self._places[key] = place
-        return self._places[key]
+        name = f"{slug(life)} in {kind}"
+        if kind == SHARED:
+            return self.once(name, lambda: self._live(life, kind, self._shared / name))
+        if name not in self._known:
+            self._known[name] = self._live(life, kind, self._folder / name)
+        found: Place = self._known[name]
+        return found
 
-    @contextlib.contextmanager
-    def _living(self, life: Life, kind: str) -> Iterator[tuple[Place, duckdb.DuckDBPyConnection]]:
-        folder = self._folder / kind / f"{slug(life)}-{len(self._places)}"
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What is made once for all workers: the first one makes it, and whoever wants it meanwhile waits."""
+        if name not in self._known:
+            kept = self._shared / f"{name}.pickle"
+            with (self._shared / f"{name}.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not kept.exists():
+                    made = pickle.dumps(make())
+                    kept.write_bytes(made)
+                self._known[name] = pickle.loads(kept.read_bytes())
+        found: T = self._known[name]
+        return found
+
+    def _live(self, life: Life, kind: str, folder: Path) -> Place:
+        # Whoever tried before and failed has left something.
+        shutil.rmtree(folder, ignore_errors=True)
         files = folder / "elsewhere"
         files.mkdir(parents=True)
         place = self._place(kind, folder)
@@ -81,13 +106,7 @@ class Lives:
                     step(files)
                 else:
                     run(con, step, files)
-            yield place, con
-
-    def _live(self, life: Life, kind: str) -> Lived:
-        with self._living(life, kind) as (place, con):
-            if life.oracle in (None, kind):
-                return Lived(place, tuple(answers(con, life.questions, PROBES, at_turns=True)))
-        return Lived(place, self.lived(life, life.oracle or kind).answers)
+        return place
 
 
 def live_at_random(seed: int, place: Place, steps: int) -> Lived:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import quacklake as ql
-from tests.differential.feeds import Past, feed_fault, feeds, keys, keys_of, without
+from tests.differential.feeds import Told, feed_fault, keys, keys_of, tell, without
 from tests.differential.lives import columns, files, names, rows, values
 from tests.differential.lives.life import Life
 from tests.differential.living import Lives
@@ -27,26 +27,35 @@ UNREADABLE = "structs with odd text in the catalog"
 OFTEN = [*rows.LIVES, *files.LIVES, *names.LIVES, *(life for life in columns.LIVES if life.name != HIDDEN)]
 
 
-def _faults(lives: Lives, life: Life, kind: str, *, every: bool) -> list[str]:
-    place = lives.only_lived(life, kind)
-    with attached(place, life.options) as con:
-        past = Past(con)
-        found = list(feeds(con, past, every=every))
-        truths = (
-            {} if life.name == EXPIRED else {str(feed): past.changes(id_, feed.start, feed.end) for feed, id_ in found}
-        )
+def feeds_of(lives: Lives, life: Life, *, every: bool) -> Told:
+    """What DuckDB and its snapshots say of a life."""
+
+    def ask() -> Told:
+        with attached(lives.only_lived(life, "sqlite"), life.options) as con:
+            return tell(con, every=every, is_whole=life.name != EXPIRED)
+
+    return lives.once(f"{slug(life)} feeds {every}", ask)
+
+
+def faults_of(session: ql.Session, life: Life, told: Told) -> list[str]:
+    """What differs from that, in words."""
     faults = []
-    with ql.connect(place.url, engine="local", read_only=True) as session:
-        for feed, table_id in found:
-            moved = [snapshot for snapshot, moved_id in past.moves if moved_id == table_id]
-            if feed.error is not None and life.name == UNREADABLE:
-                continue
-            if life.name not in CONTRADICTED:
-                faults.append(feed_fault(session, "local", without(feed, moved)))
-            truth = truths.get(str(feed))
-            if truth is not None and (got := keys(session, "local", feed)) != truth:
-                faults.append(f"{feed}: missing {list(truth - got)[:3]}, too many {list(got - truth)[:3]}")
+    for feed, table_id in told.feeds:
+        moved = [snapshot for snapshot, moved_id in told.moves if moved_id == table_id]
+        if feed.error is not None and life.name == UNREADABLE:
+            continue
+        if life.name not in CONTRADICTED:
+            faults.append(feed_fault(session, "local", without(feed, moved)))
+        truth = told.truths.get(str(feed))
+        if truth is not None and (got := keys(session, "local", feed)) != truth:
+            faults.append(f"{feed}: missing {list(truth - got)[:3]}, too many {list(got - truth)[:3]}")
     return [fault for fault in faults if fault is not None]
+
+
+def _faults(lives: Lives, life: Life, kind: str, *, every: bool) -> list[str]:
+    told = feeds_of(lives, life, every=every)
+    with ql.connect(lives.only_lived(life, kind).url, engine="local", read_only=True) as session:
+        return faults_of(session, life, told)
 
 
 @pytest.mark.parametrize("life", [life for life in LIVES if life.name != HIDDEN], ids=slug)
@@ -74,8 +83,5 @@ def test_a_feed_from_postgresql_is_the_same(lives: Lives, life: Life) -> None:
 
 @pytest.mark.parametrize("life", [life for life in LIVES if life.name in CONTRADICTED], ids=slug)
 def test_duckdb_still_contradicts_its_own_snapshots_there(lives: Lives, life: Life) -> None:
-    with attached(lives.only_lived(life, "sqlite"), life.options) as con:
-        past = Past(con)
-        found = list(feeds(con, past, every=False))
-        wrong = [feed for feed, id_ in found if keys_of(feed.rows) != past.changes(id_, feed.start, feed.end)]
-    assert wrong
+    told = feeds_of(lives, life, every=False)
+    assert [feed for feed, _ in told.feeds if keys_of(feed.rows) != told.truths[str(feed)]]
