@@ -21,7 +21,7 @@ SYSTEM_STAMP := $(VENV)/.system-$(shell cat tools/setup_system.sh | sha256sum | 
 PYTHON_STAMP := $(VENV)/.python-$(shell cat pyproject.toml constraints.txt tools/setup_python.sh | sha256sum | cut -c1-16)
 JARS_STAMP := $(VENV)/.jars-$(shell cat src/quacklake/engine/spark/connectors.py tools/setup_jars.sh | sha256sum | cut -c1-16)
 
-.PHONY: help setup demo test quick bench lint types shape format clean distclean
+.PHONY: help setup demo test quick crowd bench lint types shape format clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ test: setup ## Style, types, shape and every test, the slow ones last. Stops at 
 
 quick: setup ## The inner loop: tests without Spark, database servers and the slow ones
 	@$(PYTEST) $(SPREAD) -m "not slow and not spark and not server"
+
+crowd: setup ## Every suite inside one of many catalogs, in every kind of database; takes an hour
+	@QUACKLAKE_WHOLE=1 $(PYTEST) $(SPREAD) tests/tenants/crowd --durations=20
 
 bench: setup ## Measure and print tables; BENCH="planning local_scan" picks some
 	@$(BIN)/python -m benchmarks $(BENCH)

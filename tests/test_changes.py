@@ -262,14 +262,14 @@ def test_a_delete_file_from_before_the_range_is_not_read(place: Place, duck: Duc
         ):
             con.execute(statement).fetchall()
     with ql.connect(place.url, engine="local") as session:
-        table = session.table("t")
-        assert len(table.changes(4).files()) == 1
-        assert len(table.changes(3).files()) == 2
-        plan: Any = table.changes(3, 3).plan()
+        table, at = session.table("t"), snapshot_ids(session)
+        assert len(table.changes(at[4]).files()) == 1
+        assert len(table.changes(at[3]).files()) == 2
+        plan: Any = table.changes(at[3], at[3]).plan()
         Path(plan.changes.deaths[0].file.delete_files[0].path).unlink()
-        assert table.changes(4).count() == 11
+        assert table.changes(at[4]).count() == 11
         with pytest.raises(ql.StorageError, match="is missing"):
-            table.changes(3).to_arrow()
+            table.changes(at[3]).to_arrow()
 
 
 def test_a_plan_pickles_and_says_what_it_reads(session: ql.Session) -> None:
@@ -291,7 +291,7 @@ def test_rows_come_in_batches_as_they_are_read(place: Place, duck: Duck) -> None
         con.execute("INSERT INTO t SELECT i FROM range(400000) r(i)").fetchall()
         con.execute("UPDATE t SET i = -i WHERE i % 2 = 0").fetchall()
     with ql.connect(place.url, engine="local") as session:
-        sizes = [batch.num_rows for batch in session.table("t").changes(0).to_batches()]
+        sizes = [batch.num_rows for batch in session.table("t").changes(snapshot_ids(session)[0]).to_batches()]
         assert sum(sizes) == 800_000
         assert max(sizes) <= 122_880
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -15,7 +14,7 @@ from quacklake.commit.changes import StreamBatch
 from quacklake.session import Session
 from quacklake.transaction import Transaction
 from tests.conftest import Duck
-from tests.lakes import Place
+from tests.lakes import Place, folder_of
 
 
 def put(session: Session, batch: StreamBatch, value: int) -> None:
@@ -24,7 +23,7 @@ def put(session: Session, batch: StreamBatch, value: int) -> None:
         tx.table("t").append(pa.table({"id": [value]}))
 
 
-def test_a_batch_is_committed_once(backend: Place, duck: Duck, tmp_path: Path) -> None:
+def test_a_batch_is_committed_once(backend: Place, duck: Duck) -> None:
     with ql.connect(backend.url, backend.data_path, engine="local") as session:
         table = session.create_table("t", "id BIGINT")
         session.set_option("data_inlining_row_limit", 0)
@@ -40,7 +39,7 @@ def test_a_batch_is_committed_once(backend: Place, duck: Duck, tmp_path: Path) -
         assert [load_batch(session._catalog, name, uuid) for name in ("q", "another", "third")] == [1, 0, None]
         assert sorted(row["id"] for row in table.to_arrow().to_pylist()) == [1, 2, 3, 4]
         # What was written for a batch that is there already is gone again.
-        assert len(list((tmp_path / "data").rglob("*.parquet"))) == 4
+        assert len(list(folder_of(session).rglob("*.parquet"))) == 4
         assert session.check() == []
     with duck(backend) as con:
         assert con.execute("SELECT sum(id) FROM t").fetchall() == [(10,)]

@@ -10,14 +10,13 @@ from tests.engine.spark.conftest import spark as spark
 from tests.source.conftest import doors as doors
 from tests.source.conftest import lake as lake
 from tests.source.conftest import parquet_files as parquet_files
-from tests.tenants.crowd.conftest import suite_of
+from tests.tenants.crowd.conftest import WHOLE, only_in, suite_of
 
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
     pytest.mark.timeout(600),
-    # What Spark does is the same whatever the database; `test_spark_in_a_crowd.py` has all of them.
-    pytest.mark.parametrize("crowd", ["sqlite"], indirect=True, scope="module"),
+    only_in("postgresql"),
 ]
 OF_SPARK = {
     "test_filters_lose_no_row_and_let_none_through",
@@ -27,5 +26,10 @@ OF_SPARK = {
 """What Spark makes of predicates and of tasks that fail; it takes minutes, and the catalog has no part in it."""
 
 globals().update(
-    {name: test for suite in (reading, writing) for name, test in suite_of(suite).items() if name not in OF_SPARK}
+    {
+        name: test
+        for suite in (reading, writing)
+        for name, test in suite_of(suite).items()
+        if WHOLE or name not in OF_SPARK
+    }
 )

@@ -11,19 +11,19 @@ import quacklake as ql
 from tests.engine.spark.conftest import spark as spark
 from tests.engine.spark.test_changing import CASES, Case, act, make, only_on_spark
 from tests.lakes import Place, attached, snapshot_ids
-from tests.tenants.crowd.conftest import Crowd, tenant_of
+from tests.tenants.crowd.conftest import WHOLE, Crowd, only_in, tenant_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SOME = list(CASES)[::5]
-"""One in five, of deletes, updates and merges in files and in the catalog."""
+SOME = list(CASES)[:: 1 if WHOLE else 5]
+"""Some of the deletes, updates and merges in files and in the catalog."""
 
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
     pytest.mark.timeout(600),
-    pytest.mark.parametrize("crowd", ["sqlite"], indirect=True, scope="module"),
+    only_in("mysql"),
 ]
 
 
