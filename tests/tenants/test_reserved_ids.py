@@ -14,7 +14,7 @@ from tests.lakes import Place, snapshot_ids
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("failure", ["serialization", "deadlock", "locked"])
+@pytest.mark.parametrize("failure", ["serialization", "deadlock", "locked", "lost"])
 def test_ids_that_others_hold_for_a_moment_are_asked_for_again(
     failure: Failure, new_place: Callable[[str], Place]
 ) -> None:

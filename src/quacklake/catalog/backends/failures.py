@@ -41,21 +41,23 @@ def translated(backend: Backend) -> Iterator[None]:
         raise backend.translate(error) from error
 
 
-def insist(backend: Backend, work: Callable[[], T]) -> T:
+def insist(backend: Backend, work: Callable[[], T], *, may_repeat: bool = False) -> T:
     """Do something that changes the database, and again when others were quicker.
 
     Args:
         backend: The database.
         work: Leaves nothing behind when it fails.
+        may_repeat: Twice is no harm, so it is done again as well when the connection broke before the answer came.
     """
+    passing = {"serialization", "deadlock", "locked", *(("lost",) if may_repeat else ())}
     for attempt in range(_ATTEMPTS):
         try:
             with translated(backend):
                 return work()
         except QuacklakeError as error:
             cause = error.__cause__
-            passing = cause is not None and backend.classify(cause) in ("serialization", "deadlock", "locked")
-            if attempt == _ATTEMPTS - 1 or not passing:
+            is_passing = cause is not None and backend.classify(cause) in passing
+            if attempt == _ATTEMPTS - 1 or not is_passing:
                 raise
             time.sleep(random.uniform(0, 0.02 * 2**attempt))
     raise AssertionError("every attempt returns or raises")
