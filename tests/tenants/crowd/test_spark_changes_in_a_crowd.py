@@ -11,7 +11,7 @@ import quacklake as ql
 from tests.engine.spark.conftest import spark as spark
 from tests.engine.spark.test_changing import CASES, Case, act, make, only_on_spark
 from tests.lakes import Place, attached, snapshot_ids
-from tests.tenants.crowd.conftest import WHOLE, Crowd, only_in, tenant_of
+from tests.tenants.crowd.conftest import WHOLE, only_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,11 +27,9 @@ pytestmark = [
 ]
 
 
-def move(crowd: Crowd, place: Place, case: Case) -> int:
+def move(place: Place, case: Case) -> int:
     """Make the lake with DuckDB, and a catalog of it; how many snapshots it has."""
     make(place, attached, case)
-    with ql.tenants(crowd.url) as tenants:
-        tenants.migrate(place.url, tenant_of(place.url))
     with ql.connect(place.url, engine="local") as session:
         return len(session.snapshots())
 
@@ -50,11 +48,11 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", SOME)
 def test_spark_changes_what_the_local_engine_changes(
-    crowd: Crowd, name: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = CASES[name]
     places = {engine: Place.in_folder("sqlite", tmp_path / engine) for engine in ("local", "spark")}
-    known = max(move(crowd, place, case) for place in places.values())
+    known = max(move(place, case) for place in places.values())
     expected = act(places["local"], case, "local", lambda frame: frame)
     with only_on_spark(monkeypatch, case.is_local):
         done = act(places["spark"], case, "spark", spark.createDataFrame, spark=spark)
