@@ -163,11 +163,13 @@ class Plain:
 
     def after_both(self, first: str, second: str) -> dict[str, Any]:
         """What both lead to, the first one first where the second can come after it."""
-        try:
-            return self.after(first, second)
-        except ql.NotFoundError:
-            # The table has another name by then; the other way round it has not.
-            return self.after(second, first)
+        if (first, second) not in self._known:
+            try:
+                return self.after(first, second)
+            except ql.NotFoundError:
+                # The table has another name by then; the other way round it has not.
+                self._known[first, second] = self.after(second, first)
+        return self._known[first, second]
 
 
 @pytest.fixture(scope="module")
