@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -161,6 +161,32 @@ def test_a_missing_file_is_said_before_anything_is_copied(lake: Place, shared: q
     with pytest.raises(ql.StorageError, match=victim.name):
         shared.migrate(lake.url, "wb")
     assert leftovers(tmp_path) == before
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("name", ["postgresql", "mysql"])
+def test_rows_that_a_database_cannot_hold_are_named_before_and_refused(
+    name: str, new_place: Callable[[str], Place], tmp_path: Path
+) -> None:
+    lake, place, long = Place.in_folder("sqlite", tmp_path), new_place(name), "c" * 70
+    with ql.connect(lake.url, lake.data_path, engine="local") as session:
+        session.create_namespace("n")
+        session.create_table("n.wide", f"{long} INT").append(pa.table({long: pa.array([1], pa.int32())}))
+        session.create_table("fits", "id INT").append(pa.table({"id": pa.array([1], pa.int32())}))
+        session.table("n.wide").rename("w")
+    with ql.tenants(place.url, place.data_path) as tenants:
+        (problem,) = tenants.migrate(lake.url, "wb", dry_run=True).problems
+        assert problem.startswith(f"inlined rows of n.w cannot be kept in {name}: the name")
+        with pytest.raises(ql.UnsupportedError, match=r"inlined rows of n\.w cannot be kept in") as refused:
+            tenants.migrate(lake.url, "wb")
+        assert "ducklake_flush_inlined_data" in str(refused.value)
+        assert tenants.list() == []
+    # In a file there is room for every name, in both directions.
+    with ql.tenants(f"sqlite:///{tmp_path}/shared.db", f"{tmp_path}/shared/") as tenants:
+        assert tenants.migrate(lake.url, "wb", dry_run=True).problems == ()
+        tenants.migrate(lake.url, "wb")
+        new = new_place(name)
+        assert tenants.export("wb", new.url, new.data_path, dry_run=True).problems == (problem,)
 
 
 def test_a_name_that_is_taken_stays_with_whom_has_it(lake: Place, shared: ql.Tenants, tmp_path: Path) -> None:

@@ -28,7 +28,15 @@ from quacklake.errors import AlreadyExistsError
 from quacklake.storage.paths import absolute
 from quacklake.storage.placement import copy_file, remove
 from quacklake.storage.stores import Stores
-from quacklake.tenancy.migrating import Home, Turns, describe_move, foreign_files, load_all_turns, refuse_problems
+from quacklake.tenancy.migrating import (
+    Home,
+    Turns,
+    add_misfits,
+    describe_move,
+    foreign_files,
+    load_all_turns,
+    refuse_problems,
+)
 from quacklake.tenancy.reports import Move
 from quacklake.tenancy.stamped import Stamped, Written, find_stamped, write_stamped
 from quacklake.tenancy.verifying import compare_lakes, compare_settings, refuse_writers
@@ -62,7 +70,8 @@ def export(home: Home, tenant: Tenant, destination: Destination, *, dry_run: boo
         if dry_run:
             with catalog.backend.read() as connection:
                 source = Source(catalog, connection)
-                return replace(describe_move(source, find_stamped(source, engine.stores), tenant.name), dry_run=True)
+                move = describe_move(source, find_stamped(source, engine.stores), tenant.name)
+                return add_misfits(move, source, parse_url(destination.url).kind)
         with _making(destination) as (backend, data_path):
             with catalog.backend.read() as connection:
                 source = Source(catalog, connection)

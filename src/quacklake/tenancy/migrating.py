@@ -12,6 +12,7 @@ from quacklake.catalog.lake import Catalog
 from quacklake.catalog.moving.copying import NewFiles, copy_lake, copy_scheduled, plan_folders
 from quacklake.catalog.moving.files import load_data_files, load_delete_files, load_scheduled
 from quacklake.catalog.moving.ids import IdMap, Ids
+from quacklake.catalog.moving.inlined import find_misfits
 from quacklake.catalog.moving.source import Source, collect_ids, load_newest_gone, load_turns
 from quacklake.catalog.moving.target import Target
 from quacklake.catalog.open import open_tenant
@@ -69,7 +70,7 @@ def migrate(home: Home, lake: Catalog, name: str, *, dry_run: bool, owns_files: 
             stamped = find_stamped(source, engine.stores)
             move = describe_move(source, stamped, name)
             if dry_run:
-                return replace(move, dry_run=True)
+                return add_misfits(move, source, home.backend.name)
             refuse_problems(move)
             sweep_unfinished(home.backend)
             tenant = begin_tenant(home.backend, name)
@@ -101,6 +102,13 @@ def describe_move(source: Source, stamped: Stamped, name: str) -> Move:
         written_bytes=stamped.written_bytes,
         problems=tuple(stamped.problems),
     )
+
+
+def add_misfits(move: Move, source: Source, backend_name: str) -> Move:
+    """What a dry run says: also of rows that the other database cannot hold, which the copying itself finds out."""
+    from quacklake.engine.local.digest import settle_rows
+
+    return replace(move, dry_run=True, problems=(*move.problems, *find_misfits(source, backend_name, settle_rows)))
 
 
 def refuse_problems(move: Move) -> None:

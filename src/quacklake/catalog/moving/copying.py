@@ -8,25 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from quacklake.catalog.inlined import load_ever_inlined
 from quacklake.catalog.inlined_write import inlined_name
 from quacklake.catalog.moving.ids import IdMap, Ids, id_columns, move_changes
+from quacklake.catalog.moving.inlined import Settle, load_stored
 from quacklake.catalog.moving.source import Source
 from quacklake.catalog.moving.target import Target
 from quacklake.catalog.stream_batches import batch_key, build_batches, make_batches, of_catalog
 from quacklake.catalog.tables import LAYOUT
-from quacklake.catalog.view import TableEntry
-from quacklake.names import TableName
-from quacklake.plan.scan import InlinedRows
-from quacklake.schema import Schema
 from quacklake.storage.paths import join
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 Row = dict[str, Any]
-Settle = Callable[[InlinedRows], "pa.Table"]
-"""Makes of inlined rows, as one database holds them, values that another can be given."""
 OF_DATABASE = ("version", "created_by", "data_path")
 """Settings that say something about the database and not about the lake."""
 _APART = ("metadata", "inlined_data_tables", "files_scheduled_for_deletion")
@@ -187,15 +181,12 @@ def _copy_settings(source: Source, target: Target, ids: Ids) -> None:
 
 
 def _copy_inlined(source: Source, target: Target, ids: Ids, settle: Settle) -> None:
-    tables, backend = source.catalog.tables, source.catalog.backend
-    for table_id, name, version in source.inlined_tables():
-        entry = TableEntry(table_id, _table_name(source, table_id), 0, "", Schema(()))
-        rows = load_ever_inlined(source.connection, tables, backend, entry, name, version)
-        moved = ids.entry[table_id]
+    for stored in load_stored(source):
+        rows, version, moved = stored.rows, stored.version, ids.entry[stored.table_id]
         heads = rows.data.select(["row_id", "begin_snapshot", "end_snapshot"])
         for index, column in ((1, "begin_snapshot"), (2, "end_snapshot")):
             heads = heads.set_column(index, column, _move(heads.column(column), ids.snapshot))
-        target.insert_inlined(str(entry.name), moved, version, rows.columns, heads, settle(rows))
+        target.insert_inlined(str(stored.name), moved, version, rows.columns, heads, settle(rows))
         target.insert(
             "inlined_data_tables",
             [{"table_id": moved, "table_name": inlined_name(moved, version), "schema_version": version}],
@@ -235,16 +226,3 @@ def _move(values: Any, ids: IdMap) -> Any:
     import pyarrow as pa
 
     return pa.array([None if value is None else ids[value] for value in values.to_pylist()], pa.int64())
-
-
-def _table_name(source: Source, table_id: int) -> TableName:
-    """What a table is called, or was last."""
-    table, schema = source.tables.table.c, source.tables.schema.c
-    query = (
-        sa.select(schema.schema_name, table.table_name)
-        .where(table.table_id == table_id, schema.schema_id == table.schema_id)
-        .order_by(table.begin_snapshot.desc())
-        .limit(1)
-    )
-    found = source.connection.execute(query).first()
-    return TableName("", str(table_id)) if found is None else TableName(*found)

@@ -13,8 +13,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from quacklake.catalog.backends.protocol import Backend
-from quacklake.catalog.moving.copying import NewFiles, Settle, copy_tables
+from quacklake.catalog.moving.copying import NewFiles, copy_tables
 from quacklake.catalog.moving.ids import IdKind, Ids, id_columns
+from quacklake.catalog.moving.inlined import Settle
 from quacklake.catalog.moving.source import Source
 from quacklake.catalog.moving.target import Target
 from quacklake.catalog.shared.layout import OWNED
