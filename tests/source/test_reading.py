@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import quacklake as ql
-from tests.conftest import Duck
+from tests.conftest import Duck, Reach
 from tests.lakes import Place, spread_moments
 
 if TYPE_CHECKING:
@@ -48,9 +48,11 @@ def rows(frame: DataFrame) -> Counter[str]:
     return Counter(repr(row) for row in frame.toArrow().to_pylist())
 
 
-def test_every_type_and_kind_of_row_is_as_in_to_spark(doors: SparkSession, tmp_path: Path, duck: Duck) -> None:
+def test_every_type_and_kind_of_row_is_as_in_to_spark(
+    doors: SparkSession, tmp_path: Path, duck: Duck, reach: Reach
+) -> None:
     place = Place.in_folder("sqlite", tmp_path)
-    given = {"url": place.url}
+    given = reach(place)
     with duck(place) as con:
         con.execute("CALL lk.set_option('data_inlining_row_limit', 0)").fetchall()
         con.execute(EVERYTHING)

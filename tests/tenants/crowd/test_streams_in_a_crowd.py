@@ -10,7 +10,7 @@ from tests.source.conftest import doors as doors
 from tests.source.conftest import lake as lake
 from tests.tenants.crowd.conftest import WHOLE, only_in, suite_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600), only_in("postgresql")]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600), only_in("sqlite")]
 
 LONG = "test_a_query_that_is_killed_goes_on_and_writes_every_row_once"
 
