@@ -51,7 +51,7 @@ test: setup ## Style, types, shape and every test, the slow ones last. Stops at 
 quick: setup ## The inner loop: tests without Spark, database servers and the slow ones
 	@$(PYTEST) $(SPREAD) -m "not slow and not spark and not server"
 
-crowd: setup ## Every suite inside one of many catalogs, in every kind of database; takes an hour
+crowd: setup ## Every suite inside one of many catalogs, in every kind of database; takes over an hour
 	@QUACKLAKE_WHOLE=1 $(PYTEST) $(SPREAD) tests/tenants/crowd --durations=20
 
 bench: setup ## Measure and print tables; BENCH="planning local_scan" picks some

@@ -34,20 +34,20 @@ MARKS: dict[str, Sequence[pytest.MarkDecorator]] = {
 }
 """What a test in a crowd is marked with, for every kind of database that a crowd may be in."""
 WHOLE = "QUACKLAKE_WHOLE" in os.environ
-"""Whether long suites run whole in every kind of database: it takes an hour."""
+"""Whether long suites run whole in every kind of database: it takes over an hour."""
 ELSEWHERE = {
     # A shared database is never of an older version.
     "test_a_lake_of_another_version_is_not_written",
-    # They damage a lake by SQL that names no catalog, or put something else in the place of its file.
+    # They change or damage a lake by SQL that names no catalog, or put something else in the place of its file.
     "test_damage_is_found_and_named",
+    "test_a_moment_stands_for_the_first_snapshot_after_it_or_the_last_before_it",
+    "test_a_row_that_was_deleted_twice_died_the_first_time",
     "test_a_lake_in_the_place_of_another_is_not_taken_for_it",
     "test_a_catalog_that_is_no_database_any_more_is_a_named_error",
     # It takes a file away that has been read here before, when the lake became a catalog.
     "test_a_delete_file_from_before_the_range_is_not_read",
     # Somebody else changes a shared database all the time, here at least.
     "test_a_sqlite_catalog_that_nobody_else_changed_is_not_asked_again",
-    "test_a_moment_stands_for_the_first_snapshot_after_it_or_the_last_before_it",
-    "test_a_row_that_was_deleted_twice_died_the_first_time",
     # DuckDB and we have the same lake open and write by turns or at once, and it refuses databases that catalogs share.
     "test_we_and_duckdb_append_at_the_same_time",
     "test_what_duckdb_commits_between_two_appends_is_seen",

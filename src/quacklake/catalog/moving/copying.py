@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,9 +16,6 @@ from quacklake.catalog.moving.target import Target
 from quacklake.catalog.stream_batches import batch_key, build_batches, make_batches, of_catalog
 from quacklake.catalog.tables import LAYOUT
 from quacklake.storage.paths import join
-
-if TYPE_CHECKING:
-    pass
 
 Row = dict[str, Any]
 OF_DATABASE = ("version", "created_by", "data_path")
