@@ -111,17 +111,19 @@ def load_newest_gone(source: Source) -> int | None:
 
 def collect_ids(source: Source) -> dict[IdKind, set[int]]:
     """Every id that a row of the lake has or leads to, whether or not it still leads somewhere."""
-    found: dict[IdKind, set[int]] = {"snapshot": set(), "entry": set(), "file": set()}
+    columns: dict[IdKind, list[sa.Select[Any]]] = {"snapshot": [], "entry": [], "file": []}
     for name in LAYOUT:
-        rows = source.query(name).subquery()
+        rows = source.query(name).subquery().c
         for column, kind in id_columns(name).items():
-            values = source.connection.execute(sa.select(rows.c[column]).distinct()).scalars()
-            found[kind].update(value for value in values if value is not None)
+            columns[kind].append(sa.select(rows[column]).where(rows[column].is_not(None)))
+    found: dict[IdKind, set[int]] = {
+        kind: set(source.connection.execute(sa.union(*each)).scalars()) for kind, each in columns.items()
+    }
     counters = source.query("snapshot").subquery().c
-    for column, kind in (("next_catalog_id", "entry"), ("next_file_id", "file")):
-        for value in source.connection.execute(sa.select(counters[column]).distinct()).scalars():
-            # As many steps as before, for DuckDB tells by them that something was added.
-            found[kind].update([value - 1] if value else [])
+    for entries, files in source.connection.execute(sa.select(counters.next_catalog_id, counters.next_file_id)):
+        # As many steps as before, for DuckDB tells by them that something was added.
+        found["entry"].update([entries - 1] if entries else [])
+        found["file"].update([files - 1] if files else [])
     changes = source.tables.snapshot_changes.c.changes_made
     for text in source.connection.execute(sa.select(changes)).scalars():
         found["entry"].update(ids_in_changes(text))
@@ -148,12 +150,13 @@ def _scopes(source: Source) -> Iterator[tuple[str, int]]:
 def load_turns(source: Source) -> Mapping[int, set[int]]:
     """By table, the snapshots in which its rows or columns changed, as far as rows of the catalog say so."""
     found: defaultdict[int, set[int]] = defaultdict(set)
+    parts = []
     for name in ("table", "column", "data_file", "delete_file"):
-        rows = source.query(name).subquery()
-        for column in ("begin_snapshot", "end_snapshot"):
-            query = sa.select(rows.c.table_id, rows.c[column]).distinct().where(rows.c[column].is_not(None))
-            for table_id, snapshot_id in source.connection.execute(query):
-                found[table_id].add(snapshot_id)
+        rows = source.query(name).subquery().c
+        for moment in (rows.begin_snapshot, rows.end_snapshot):
+            parts.append(sa.select(rows.table_id, moment).where(moment.is_not(None)))
+    for table_id, snapshot_id in source.connection.execute(sa.union(*parts)):
+        found[table_id].add(snapshot_id)
     for table_id, name, _ in source.inlined_tables():
         stored = describe(source.connection, name, source.tables.sql_schema)
         for column, _ in stored.columns[1:3]:
