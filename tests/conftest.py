@@ -34,6 +34,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 FILES = ("sqlite", "duckdb")
 SERVERS = ("postgresql", "mysql")
+WHOLE = "QUACKLAKE_WHOLE" in os.environ
+"""Whether long suites run whole, those of a crowd in every kind of database: it takes hours."""
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ import duckdb
 
 import quacklake as ql
 from quacklake.session import Session
+from tests.conftest import WHOLE
 from tests.lakes import LAKE, Row, as_text, difference, quoted
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ Key = tuple[int, int, str]
 
 FEW = 6
 """About how many ranges of a table are looked at, of either kind, when not every one is."""
+NEAR = 3
+"""How many of the ranges that end with a snapshot are the shortest there are."""
 META = f"__ducklake_metadata_{LAKE}"
 
 
@@ -144,7 +147,7 @@ def tell(con: duckdb.DuckDBPyConnection, *, every: bool, is_whole: bool) -> Told
 
     Args:
         con: A connection from `attached`.
-        every: Of every range there is.
+        every: Of ranges that begin and end with every snapshot.
         is_whole: Whether no snapshot is gone. What happened in one that is gone is seen in later ones.
     """
     past = Past(con)
@@ -171,7 +174,8 @@ def feeds(con: duckdb.DuckDBPyConnection, past: Past, *, every: bool) -> Iterato
     Args:
         con: A connection from `attached`.
         past: The tables and snapshots.
-        every: For every range there is; else for some that begin at the beginning or end at the end.
+        every: For every snapshot, ranges that begin and that end with it; else for some that begin at the beginning or
+            end at the end. In a run of the whole, for every range there is.
     """
     lives: dict[int, list[int]] = {}
     for snapshot, table_id, _, _ in past.tables:
@@ -181,6 +185,8 @@ def feeds(con: duckdb.DuckDBPyConnection, past: Past, *, every: bool) -> Iterato
         if not every:
             starts = _some(starts) if end == lives[table_id][-1] else starts[:1]
             starts = starts if end in _some(lives[table_id]) else []
+        elif not WHOLE and end != lives[table_id][-1]:
+            starts = sorted({starts[0], *starts[-NEAR:]})
         for start in starts:
             yield ask(con, namespace, table, start, end), table_id
     con.execute("DROP TABLE IF EXISTS memory.feed").fetchall()

@@ -66,7 +66,7 @@ def test_a_feed_says_what_duckdb_and_its_snapshots_say(lives: Lives, life: Life)
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("life", OFTEN, ids=slug)
-def test_a_feed_of_every_range_says_what_duckdb_and_its_snapshots_say(lives: Lives, life: Life) -> None:
+def test_a_feed_from_and_to_every_snapshot_says_what_duckdb_and_its_snapshots_say(lives: Lives, life: Life) -> None:
     assert _faults(lives, life, "sqlite", every=True) == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +19,7 @@ from _pytest.fixtures import FixtureFunctionDefinition
 from _pytest.mark import ParameterSet
 
 import quacklake as ql
-from tests.conftest import FILES, SERVERS, Duck, Reach
+from tests.conftest import FILES, SERVERS, WHOLE, Duck, Reach
 from tests.lakes import Place, attached, folder_of
 from tests.servers import Server
 
@@ -33,8 +32,6 @@ MARKS: dict[str, Sequence[pytest.MarkDecorator]] = {
     "mysql": (pytest.mark.server, pytest.mark.slow),
 }
 """What a test in a crowd is marked with, for every kind of database that a crowd may be in."""
-WHOLE = "QUACKLAKE_WHOLE" in os.environ
-"""Whether long suites run whole in every kind of database: it takes over an hour."""
 ELSEWHERE = {
     # A shared database is never of an older version.
     "test_a_lake_of_another_version_is_not_written",

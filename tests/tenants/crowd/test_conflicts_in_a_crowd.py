@@ -13,8 +13,9 @@ import quacklake as ql
 import tests.commit.test_conflict_matrix as suite
 from tests.commit.test_conflict_matrix import plain as plain
 from tests.commit.test_conflict_matrix import template as template
+from tests.conftest import WHOLE
 from tests.lakes import Place
-from tests.tenants.crowd.conftest import WHOLE, Crowd, in_turn, tenant_of
+from tests.tenants.crowd.conftest import Crowd, in_turn, tenant_of
 
 ROWS = list(suite.CHANGES)[:: 1 if WHOLE else 3]
 """Of the changes that come second; against all the others, each from a clone of its own."""

@@ -6,11 +6,12 @@ import pytest
 
 import tests.source.test_reading as reading
 import tests.source.test_writing as writing
+from tests.conftest import WHOLE
 from tests.engine.spark.conftest import spark as spark
 from tests.source.conftest import doors as doors
 from tests.source.conftest import lake as lake
 from tests.source.conftest import parquet_files as parquet_files
-from tests.tenants.crowd.conftest import WHOLE, suite_of
+from tests.tenants.crowd.conftest import suite_of
 
 pytestmark = [
     pytest.mark.spark,

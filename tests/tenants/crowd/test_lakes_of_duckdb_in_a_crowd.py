@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import quacklake as ql
+from tests.conftest import WHOLE
 from tests.corpus.conftest import corpus as corpus
 from tests.corpus.lakes import lake_names, read_lakes
 from tests.differential.comparison import faults
@@ -20,7 +21,7 @@ from tests.differential.scenarios import LIVES, slug
 from tests.differential.test_feeds import HIDDEN, faults_of, feeds_of
 from tests.engine.spark.conftest import spark as spark
 from tests.lakes import without_repeats
-from tests.tenants.crowd.conftest import WHOLE, Crowd, in_turn, tenant_of
+from tests.tenants.crowd.conftest import Crowd, in_turn, tenant_of
 from tests.tenants.crowd.moved import Moved
 
 REAL = ql.connect

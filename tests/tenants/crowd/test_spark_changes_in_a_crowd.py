@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import quacklake as ql
+from tests.conftest import WHOLE
 from tests.engine.spark.conftest import spark as spark
 from tests.engine.spark.test_changing import CASES, Case, act, make, only_on_spark
 from tests.lakes import Place, attached, snapshot_ids
-from tests.tenants.crowd.conftest import WHOLE, only_in
+from tests.tenants.crowd.conftest import only_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import tests.sql.test_writes as suite
+from tests.conftest import WHOLE
 from tests.engine.spark.conftest import spark as spark
-from tests.tenants.crowd.conftest import WHOLE, suite_of
+from tests.tenants.crowd.conftest import suite_of
 
 globals().update(suite_of(suite))
 

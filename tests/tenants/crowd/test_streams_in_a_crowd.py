@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 import tests.source.test_streams as suite
+from tests.conftest import WHOLE
 from tests.engine.spark.conftest import spark as spark
 from tests.source.conftest import doors as doors
 from tests.source.conftest import lake as lake
-from tests.tenants.crowd.conftest import WHOLE, only_in, suite_of
+from tests.tenants.crowd.conftest import only_in, suite_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600), only_in("sqlite")]
 
