@@ -130,7 +130,7 @@ def running_postgresql(programs: Path) -> Iterator[Server]:
 
 
 @contextmanager
-def running_mariadb(server: Path, install: Path) -> Iterator[Server]:
+def running_mariadb(server: Path, install: Path, *options: str) -> Iterator[Server]:
     """A MariaDB that is gone when the block ends."""
     import pymysql
 
@@ -166,6 +166,7 @@ def running_mariadb(server: Path, install: Path) -> Iterator[Server]:
             "--skip-log-bin",
             "--skip-name-resolve",
             f"--default-time-zone={_ZONE}",
+            *options,
         ]
 
         def run(statement: str) -> None:

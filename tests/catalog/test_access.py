@@ -6,7 +6,9 @@ import logging
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 import pytest
@@ -16,7 +18,7 @@ import quacklake as ql
 from quacklake.catalog.open import open_backend
 from quacklake.catalog.url import parse_url
 from tests.lakes import Place
-from tests.servers import PASSWORD, USER, Server, free_port
+from tests.servers import PASSWORD, USER, Server, find_mariadb, free_port, running_mariadb
 
 pytestmark = pytest.mark.server
 BOTH = ["postgresql", "mysql"]
@@ -178,3 +180,55 @@ except ql.MissingExtraError as error:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert line in done.stdout, done.stderr
     assert module in done.stdout.lower()
+
+
+@pytest.fixture(scope="module")
+def encrypting() -> Iterator[tuple[Server, Path]]:
+    """A MariaDB with a certificate that nobody but itself has signed, and that."""
+    programs = find_mariadb()
+    if programs is None:
+        pytest.skip("MariaDB is not installed")
+    # The server runs as somebody else, who may not look into the folders of the tests.
+    with TemporaryDirectory() as folder:
+        certificate, key = Path(folder, "server.pem"), Path(folder, "server.key")
+        make = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=here -addext subjectAltName=IP:127.0.0.1"
+        subprocess.run([*make.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+        for path in (Path(folder), certificate, key):
+            path.chmod(0o755)
+        with running_mariadb(*programs, f"--ssl-cert={certificate}", f"--ssl-key={key}") as server:
+            yield server, certificate
+
+
+@pytest.mark.parametrize(
+    ("options", "is_encrypted"),
+    [
+        ("", True),
+        ("?ssl_mode=preferred", True),
+        ("?ssl_mode=required", True),
+        ("?ssl_mode=verify_ca&ssl_ca={certificate}", True),
+        ("?ssl_mode=verify_identity&ssl_ca={certificate}", True),
+        ("?ssl_mode=disabled", False),
+    ],
+)
+def test_mysql_is_talked_to_in_secret_where_it_can_be(
+    encrypting: tuple[Server, Path], options: str, is_encrypted: bool
+) -> None:
+    server, certificate = encrypting
+    url = server.url(server.create_database()) + options.format(certificate=certificate)
+    backend = open_backend(parse_url(url), None)
+    with backend.read() as connection:
+        _, cipher = connection.exec_driver_sql("SHOW STATUS LIKE 'Ssl_cipher'").one()
+    backend.close()
+    assert bool(cipher) == is_encrypted
+
+
+@pytest.mark.parametrize("mode", ["verify_ca", "verify_identity"])
+def test_a_server_that_nobody_vouches_for_is_not_talked_to(encrypting: tuple[Server, Path], mode: str) -> None:
+    server, _ = encrypting
+    with pytest.raises(ql.CatalogError, match="certificate verify failed"):
+        ql.connect(f"{server.url(server.create_database())}?ssl_mode={mode}", "data/")
+
+
+def test_encryption_that_the_server_cannot_is_refused(mysql_server: Server) -> None:
+    with pytest.raises(ql.CatalogError, match="SSL is required"):
+        ql.connect(f"{mysql_server.url(mysql_server.create_database())}?ssl_mode=required", "data/")
