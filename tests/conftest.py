@@ -35,7 +35,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 FILES = ("sqlite", "duckdb")
 SERVERS = ("postgresql", "mysql")
 WHOLE = "QUACKLAKE_WHOLE" in os.environ
-"""Whether long suites run whole, those of a crowd in every kind of database: it takes hours."""
+"""Whether long suites run whole, those of a crowd in every kind of database: it takes over an hour."""
 
 
 @pytest.fixture(scope="session")

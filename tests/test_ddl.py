@@ -151,6 +151,7 @@ def test_settings_hold_for_the_lake_a_namespace_or_a_table(session: ql.Session) 
     session.set_option("target_file_size", "1.5 MiB", namespace="main")
     session.set_option("data_inlining_row_limit", 0, table="t")
     found = {(option.name, option.scope, option.scope_id): option.value for option in session.options()}
+    assert len(found) == len(session.options())
     assert found["parquet_compression", None, None] == "zstd"
     assert found["target_file_size", "schema", session._catalog.view().namespace("main").namespace_id] == "1572864"
     assert found["data_inlining_row_limit", "table", made.table_id] == "0"

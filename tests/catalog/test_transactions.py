@@ -58,6 +58,15 @@ def test_a_block_that_ends_well_is_committed(database: Backend) -> None:
     assert count(database) == 1
 
 
+def test_a_row_that_is_set_to_what_it_was_is_counted(database: Backend) -> None:
+    tag = build_tables(database.sql_schema).tag
+    with database.write() as connection:
+        add_tag(connection)
+        for value in ("v", "w", "w"):
+            assert connection.execute(tag.update().where(tag.c.key == "k").values(value=value)).rowcount == 1
+        assert connection.execute(tag.update().where(tag.c.key == "x").values(value="w")).rowcount == 0
+
+
 def test_a_block_that_fails_leaves_nothing_behind(database: Backend) -> None:
     def fail() -> None:
         with database.write() as connection:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -81,8 +81,8 @@ class MysqlBackend(ServerBackend):
             raise InvalidInputError(
                 f"{url.display} names no database", hint="write mysql://user:password@host/database"
             )
-        connect = partial(_connect, _arguments(url))
-        engine = build_engine("mysql+pymysql", "PyMySQL", "mysql", {}, creator=connect)
+        engine = build_engine("mysql+pymysql", "PyMySQL", "mysql", _arguments(url))
+        sa.event.listen(engine, "do_connect", _open)
         super().__init__(url, sql_schema, engine)
 
     def _connect(self) -> sa.Connection:
@@ -141,8 +141,9 @@ class MysqlBackend(ServerBackend):
             connection.execute(sa.text("SELECT RELEASE_LOCK(:name)"), {"name": name})
 
 
-def _connect(arguments: Mapping[str, Any]) -> Any:
-    return _driver()(**arguments)
+def _open(_dialect: sa.Dialect, _record: Any, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """Connect with what SQLAlchemy adds, too: it has MySQL count rows that an UPDATE finds, also where none changes."""
+    return _driver()(*given, **named)
 
 
 @cache
